@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
 UPGRADE ?=
+FAULTS ?=
 export PYTHON
 
 BIN := .venv/bin
@@ -12,7 +13,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test fuzz lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element test fuzz faults lint format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ test: lint element page .chromium .tmux ## lint, then run all tests with the cov
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
+
+faults: .venv/.dev ## kill, stop and starve a gateway for ten minutes, and report what is lost (FAULTS=--kills 300)
+	$(BIN)/python -m tests.faults $(FAULTS)
 
 lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -34,7 +34,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "How to": ("how-to/",),
     "Reference": ("reference/",),
     "The element": ("element.md",),
-    "Background": ("stories.md", "behaviour.md", "performance.md"),
+    "Background": ("stories.md", "behaviour.md", "performance.md", "reliability.md"),
     "Decisions": ("decisions/",),
     "The project": ("",),
 }

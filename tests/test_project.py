@@ -6,19 +6,32 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
 from tests.patience import PATIENCE_S
+from tests.simulators.threaded import simulated_providers
 
 import thinkaloud
+from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONVERSATION_GUIDE = ROOT / "docs/how-to/conversation.md"
+GUIDE_ANSWERS = (
+    *[ScriptedAnswer(thinking="Trial division.", text="Yes.")] * 4,
+    ScriptedAnswer(thinking="19 * 107.", text='{"number": 2033, "prime": false}'),
+    ScriptedAnswer(thinking="A conversation.", text="A conversation."),
+    ScriptedAnswer(thinking="I multiply.", tool_calls=[ScriptedToolCall("multiply", {"a": 17, "b": 3})]),
+    ScriptedAnswer(thinking="51.", text="51"),
+)
+"""What the simulated Claude says to the questions of that page, in order."""
 NEED_A_GATEWAY = {"resume_a_stream.py"}
 """Run in tests/gateway."""
+GATEWAY_ADDRESS = "127.0.0.1:8321"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in NEED_A_GATEWAY]
 
 HEAVY = {"aiohttp", "argparse", "asyncio", "http", "httpx", "logging", "pydantic", "socket", "sqlite3", "ssl"}
@@ -101,14 +114,34 @@ def test_every_public_name_exists_and_is_documented() -> None:
     assert sorted(set(thinkaloud.__all__) - documented) == [], "no heading in docs/reference/api.md"
 
 
+@contextmanager
+def running_gateway() -> Iterator[str]:
+    """Run `thinkaloud serve`, and give the host and port that it prints."""
+    command = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as gateway:
+        try:
+            assert gateway.stdout is not None
+            yield gateway.stdout.readline().strip().removeprefix("http://")
+        finally:
+            gateway.terminate()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Examples that ask a gateway at its usual address, or a model, get one."""
+    examples = [fence for fence in fences(page) if fence.language == "python"]
+    monkeypatch.chdir(tmp_path if page == CONVERSATION_GUIDE else ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
-    for fence in fences(page):
-        if fence.language == "python":
-            tree = ast.parse(fence.body, filename=str(page))
-            exec(compile(ast.increment_lineno(tree, fence.line), str(page), "exec"), names)
+    with ExitStack() as stack:
+        address = GATEWAY_ADDRESS
+        if any(GATEWAY_ADDRESS in example.body for example in examples):
+            monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
+            address = stack.enter_context(running_gateway())
+        if "thinkaloud.Conversation(" in page.read_text("utf-8"):
+            stack.enter_context(simulated_providers(monkeypatch, tmp_path, *GUIDE_ANSWERS))
+        for example in examples:
+            tree = ast.parse(example.body.replace(GATEWAY_ADDRESS, address), filename=str(page))
+            exec(compile(ast.increment_lineno(tree, example.line), str(page), "exec"), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

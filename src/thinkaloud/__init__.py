@@ -6,42 +6,68 @@ conversation. Every name is imported on first use: `import thinkaloud` and `thin
 
 TYPE_CHECKING = False  # not from `typing`, whose import takes longer than the rest of this module
 if TYPE_CHECKING:
-    from thinkaloud.canon import Entry, Event, NotAResponse, ThinkaloudError
+    from thinkaloud.agents.conversation import Conversation, Delta
+    from thinkaloud.agents.spec import Agent
+    from thinkaloud.agents.tools import Tool
+    from thinkaloud.canon import BadOutput, Entry, Event, NotAResponse, Refused, ThinkaloudError
+    from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
     from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
+    from thinkaloud.client.output import parse_output
     from thinkaloud.client.prepare import Options
-    from thinkaloud.context import Conversation
+    from thinkaloud.client.user_catalog import load_catalog
+    from thinkaloud.context import AnsweredTurn, Context
     from thinkaloud.dialects import Reader
     from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agent",
+    "AnsweredTurn",
+    "BadOutput",
     "Block",
     "Callbacks",
+    "Context",
     "Conversation",
+    "Delta",
     "Entry",
     "Event",
+    "File",
     "Handler",
+    "Image",
     "NotAResponse",
     "Options",
     "Outcome",
     "Reader",
+    "Refused",
     "ThinkaloudError",
+    "Tool",
+    "ToolDefinition",
+    "ToolMessage",
     "Turn",
+    "UserMessage",
     "apply",
     "ask",
     "ask_sync",
     "fold",
+    "load_catalog",
+    "parse_output",
     "read",
     "stream",
     "stream_sync",
 ]
 
 _MODULES = {
-    "thinkaloud.canon": ("Entry", "Event", "NotAResponse", "ThinkaloudError"),
+    "thinkaloud.agents.conversation": ("Conversation", "Delta"),
+    "thinkaloud.agents.spec": ("Agent",),
+    "thinkaloud.agents.tools": ("Tool",),
+    "thinkaloud.canon": ("BadOutput", "Entry", "Event", "NotAResponse", "Refused", "ThinkaloudError"),
+    "thinkaloud.canon.requests": ("File", "Image", "ToolDefinition", "ToolMessage", "UserMessage"),
     "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
+    "thinkaloud.client.output": ("parse_output",),
     "thinkaloud.client.prepare": ("Options",),
-    "thinkaloud.context": ("Conversation",),
+    "thinkaloud.client.user_catalog": ("load_catalog",),
+    "thinkaloud.context": ("AnsweredTurn", "Context"),
     "thinkaloud.dialects": ("Reader",),
     "thinkaloud.transcript": ("Block", "Callbacks", "Handler", "Outcome", "Turn", "apply", "fold"),
 }

@@ -28,8 +28,8 @@ from thinkaloud.catalog.rows import ReplayForm
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.context import (
     AnsweredTurn,
+    Context,
     ContextMode,
-    Conversation,
     Step,
     read_conversation,
     steps_of,
@@ -216,7 +216,7 @@ def test_run_with_tools_and_a_following_turn(player: ModelCase) -> None:
             )
 
             history = (ASKED, *steps_of(AnsweredTurn(round_trip(turn), "", player.provider)), NEXT)
-            next_history = read_conversation(write_conversation(Conversation(history))).steps
+            next_history = read_conversation(write_conversation(Context(history))).steps
             setup.script(player, BOTH, SAY)
             after = assert_legal(await all_entries(setup.run(player, *next_history)))
             assert after.answer.strip() == "It is mild."

@@ -20,14 +20,13 @@ from msgspec import Meta
 from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.tools import (
-    MAX_SCHEMA_NODES,
     Tool,
     ToolOutcome,
     call_tool,
     from_function,
-    inline_references,
 )
 from thinkaloud.canon import Refused
+from thinkaloud.client.json_schema import MAX_SCHEMA_NODES, inline_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

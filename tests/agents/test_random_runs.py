@@ -47,7 +47,7 @@ from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
 from thinkaloud.client.api import EventBatch
 from thinkaloud.client.prepare import PreparedRequest
-from thinkaloud.context import AnsweredTurn, Conversation, Step, build, steps_of
+from thinkaloud.context import AnsweredTurn, Context, Step, build, steps_of
 from thinkaloud.dialects import build_request
 from thinkaloud.export import (
     Exchange,
@@ -363,7 +363,7 @@ def assert_can_continue(turn: Turn, route: Route) -> None:
     """Check that the turn can be sent to any provider: each call with one result."""
     steps = steps_of(AnsweredTurn(turn, "", "vllm"))
     assert_steps_complete(turn, steps)
-    talk = Conversation((UserMessage(PROMPT), *steps, UserMessage("And now?")), "", PLANNER.tool_definitions)
+    talk = Context((UserMessage(PROMPT), *steps, UserMessage("And now?")), "", PLANNER.tool_definitions)
     built = build(talk, route)
     assert build_request(route, built.request).body
     waiting: list[str] = []

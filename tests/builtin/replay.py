@@ -1,15 +1,18 @@
 """Replays a trace: every step is worked out again and must have the result that it says."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from thinkaloud.builtin.arithmetic import Calculated, evaluate
-from thinkaloud.builtin.checker import arrangements, holds
 from thinkaloud.builtin.logic import Assumed, Consistent, Contradicted, Island
-from thinkaloud.builtin.narrate import Trace
-from thinkaloud.builtin.parse import Puzzle
-from thinkaloud.builtin.search import Combined, Dropped, Found, Number, NumberPuzzle
+from thinkaloud.builtin.question import Puzzle
+from thinkaloud.builtin.search import Combined, Dropped, Found, Number
+from thinkaloud.builtin.skills.knights import KnightsPuzzle, arrangements, holds
+from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle
 from thinkaloud.builtin.words import exact_text
 
+Trace = Sequence[Any]
 Result = Fraction | frozenset[frozenset[str]] | None
 """A value, the sets of knights that fit, or None: there is no solution, or none was found."""
 
@@ -24,8 +27,8 @@ def replay(puzzle: Puzzle, trace: Trace | None = None) -> Result:
     match puzzle:
         case NumberPuzzle():
             return _replay_numbers(puzzle, trace)
-        case Island():
-            return _replay_island(puzzle, trace)
+        case KnightsPuzzle(island):
+            return _replay_island(island, trace)
     result = None
     for step in trace:
         if not isinstance(step, Calculated):

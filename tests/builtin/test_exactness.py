@@ -11,10 +11,12 @@ from tests.builtin.oracle import value_of
 from tests.builtin.replay import replay
 
 from thinkaloud.builtin import check, solve
-from thinkaloud.builtin.arithmetic import Calculation, NotAnExpression, evaluate
-from thinkaloud.builtin.dates import DaysAway, DaysBetween, WeekdayOf
+from thinkaloud.builtin.arithmetic import NotAnExpression, evaluate
 from thinkaloud.builtin.parse import parse
-from thinkaloud.builtin.units import UNITS, Conversion, Unit
+from thinkaloud.builtin.skills.calculation import Calculation
+from thinkaloud.builtin.skills.conversion import Conversion
+from thinkaloud.builtin.skills.dates import DaysAway, DaysBetween, WeekdayOf
+from thinkaloud.builtin.units import UNITS, Unit
 from thinkaloud.builtin.words import Language, decimal_text, exact_text
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -49,7 +51,7 @@ def test_dates_days_away(day: date, days: int) -> None:
     direction = "after" if days >= 0 else "before"
     assert (
         solve(f"what date is {abs(days)} days {direction} {day}?").answer
-        == f"{abs(days)} days {direction} {day} is {expected}."
+        == f"{abs(days)} days {direction} {day} is {WEEKDAYS[expected.weekday()]}, {expected}."
     )
     assert replay(DaysAway(day, days)) == expected.toordinal()
 

@@ -18,7 +18,7 @@ from thinkaloud.canon import Finish, Kind, TurnEnded
 from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import AnsweredTurn, Conversation
+from thinkaloud.context import AnsweredTurn, Context
 from thinkaloud.transcript import Ending, Turn, fold
 
 Json = dict[str, Any]
@@ -114,7 +114,7 @@ def test_a_stopped_question_is_not_answered_later() -> None:
         stopped = AnsweredTurn(fold([TurnEnded(Finish.CANCELLED)]))
         steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
         options = Options(catalog=book)
-        ready = prepare(Conversation(steps), model="builtin/solver", options=options)
+        ready = prepare(Context(steps), model="builtin/solver", options=options)
         return await ask(ready)
 
     assert with_server(talk).answer == ANSWER
@@ -125,7 +125,7 @@ def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True)
 
     async def talk(server: SolverServer) -> list[Turn]:
         options = Options(catalog=row(server), stream=stream, tools=tools)
-        conversation = Conversation(tools=tools, steps=(UserMessage(PUZZLE),))
+        conversation = Context(tools=tools, steps=(UserMessage(PUZZLE),))
         turns: list[Turn] = []
         while not turns or turns[-1].own_blocks(Kind.TOOL_CALL):
             ready = prepare(conversation, model="solver/solver", options=options)
@@ -136,7 +136,7 @@ def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True)
                 ToolMessage(block.call_id, answers[block.name], block.name)
                 for block in turn.own_blocks(Kind.TOOL_CALL)
             )
-            conversation = Conversation(tools=tools, steps=(*conversation.steps, said, *results))
+            conversation = Context(tools=tools, steps=(*conversation.steps, said, *results))
         return turns
 
     return with_server(talk)
@@ -156,7 +156,7 @@ def test_tools_check_the_answer_before_it_is_given(stream: bool) -> None:
     assert called.reasoning.startswith("From 4 7 8 8")
     assert (task.name, list(json.loads(task.text))) == ("checker", ["task"])
     assert judged.reasoning.startswith("“calculator” gives 24, as I have it.")
-    assert answered.reasoning == "“checker” says: Right."
+    assert answered.reasoning == f"“checker” says: Right.\nWith that my answer stands: {ANSWER}"
     assert answered.answer == f"{ANSWER}\n\nThe calculator agrees. The checker agrees."
 
 
@@ -248,7 +248,7 @@ BAD: list[tuple[object, int]] = [
     (completion("Hello", tools=[{"function": {}}]), 400),
     (completion("Hello", stream="yes"), 400),
     (completion("Hello", model="gpt-6"), 404),
-    (b" " * (1024 * 1024 + 1), 413),
+    (b" " * (16 * 1024 * 1024 + 1), 413),
 ]
 
 
@@ -336,3 +336,12 @@ def test_a_client_that_disconnects_stops_the_stream() -> None:
             return (await post(server, completion(PUZZLE)))[0]
 
     assert with_server(talk, pace=5) == 200
+
+
+def test_a_question_of_a_megabyte_gets_an_honest_answer() -> None:
+    async def talk(server: SolverServer) -> tuple[int, bytes]:
+        return await post(server, completion("why? " * 210_000))
+
+    status, body = with_server(talk)
+    assert status == 200
+    assert "too long: I read at most 2000 characters" in body.decode()

@@ -18,6 +18,7 @@ from thinkaloud.catalog import (
     builtin_catalog,
 )
 from thinkaloud.catalog.catalog import find_model
+from thinkaloud.catalog.rows import SAMPLING_PARAMETERS
 from thinkaloud.dialects import DIALECTS, PROFILES
 
 CATALOG = builtin_catalog()
@@ -43,7 +44,8 @@ def test_every_row_has_a_date_and_a_source() -> None:
 @PROVIDERS
 def test_every_provider_uses_a_known_dialect(provider: Provider) -> None:
     assert provider.dialect in DIALECTS
-    assert set(provider.places) <= set(ThinkingParameters.__struct_fields__) - {"notes"}
+    fields = {*ThinkingParameters.__struct_fields__, *SAMPLING_PARAMETERS}
+    assert set(provider.places) <= fields - {"notes"}
     assert "max_tokens" in provider.places
     assert provider.display == "" or "display" in provider.places
     assert provider.key.startswith("env:") or provider.auth == "none"
@@ -182,6 +184,8 @@ def test_other_spellings_are_found(name: str, row: str) -> None:
         ("signed_prefix_bound", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("items", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("details", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_thought_first", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_signed_calls", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
         ("parts", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         (
             "reasoning_content_required",

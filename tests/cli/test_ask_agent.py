@@ -108,6 +108,7 @@ def test_ask_planner_uses_a_tool_and_an_assistant(capsys: Output) -> None:
         "[think]   I work it out again, another way than a search would.",
         "[think]   Right. 8 × (7 + 4 − 8) gives 24.",
         "[think] “checker” says: Right. 8 × (7 + 4 − 8) gives 24.",
+        "[think] With that my answer stands: 8 × (7 + 4 − 8) = 24",
     ]
 
 

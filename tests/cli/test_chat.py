@@ -22,9 +22,9 @@ def test_chat_asks_toggles_by_click_and_leaves_its_transcript_in_the_scroll_back
         screen.sees("Thought for", "= 24")
         assert screen.reports_mouse
         screen.click(6, screen.row_of("Thought for"))
-        screen.sees("Combinations tried")
+        screen.sees("Found after")
         screen.click(6, screen.row_of("Thought for"))
-        screen.lost_sight_of("Combinations tried")
+        screen.lost_sight_of("Found after")
         screen.press("C-t")
         screen.sees("Thinking blocks: hidden")
         screen.type("/thinking show")

@@ -11,8 +11,8 @@ from tests.cli.environment import UserHome, running_simulator
 
 from thinkaloud.canon import ProviderFault
 from thinkaloud.cli import main
-from thinkaloud.cli.settings import user_catalog
 from thinkaloud.client import Options, ask
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import read_conversation
 
 FILE = Path(__file__).parents[2] / "examples/conversation.json"
@@ -38,7 +38,7 @@ def test_context_body_is_what_the_client_sends(
         out, err = capsys.readouterr()
         assert server.requests == []
         talk = read_conversation(FILE.read_bytes())
-        options = Options(tools=talk.tools, catalog=user_catalog())
+        options = Options(tools=talk.tools, catalog=load_catalog())
         try:
             asyncio.run(ask(talk, model=model, thinking="low", options=options))
         except ProviderFault:  # the example's signature is invented, and a simulator may refuse it

@@ -43,7 +43,7 @@ def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
         stdout=terminal,
         check=True,
         timeout=PATIENCE_S,
-        env={**os.environ, "PAGER": "cat"},
+        env={**os.environ, "PAGER": "cat", "COLUMNS": "100"},
     )
     os.close(terminal)
     output = b""

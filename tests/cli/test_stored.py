@@ -179,6 +179,36 @@ def test_export_and_import_give_the_same_turns(tmp_path: Path, capsys: Output) -
 
 
 @pytest.mark.usefixtures("server")
+def test_export_to_a_dash_writes_to_stdout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ask(capsys, "-m", MODEL, "hello")
+    out, err = run(capsys, "export", "latest", "-o", "-", "--format", "text")
+    assert "You:\nhello\n" in out
+    assert "Written" not in err
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.usefixtures("server")
+def test_show_and_watch_name_the_model_alike(capsys: Output) -> None:
+    ask(capsys, "-m", MODEL, "hello")
+    for command in ("show", "watch"):
+        assert MODEL in run(capsys, command, "latest")[1].splitlines()[0]
+
+
+def test_invalid_setting_is_reported_once_and_by_doctor(home: UserHome, capsys: Output) -> None:
+    path = home.folder / "config.toml"
+    path.write_text('language = "xx"\n[chat]\ntheme = "pink"\n')
+    _, err = run(capsys, "ask", "--no-save", "17", "*", "3")
+    assert err.count(f"Invalid value for language in {path}: 'xx'. Use one of: en-US, pt-BR") == 1
+    assert err.count("Use one of: dark, light") == 1
+    findings = json.loads(run(capsys, "doctor", "--json", code=1)[0])
+    problems = [row["text"] for row in findings if row["state"] == "problem"]
+    assert ["language" in problems[0], "chat.theme" in problems[1]] == [True, True]
+
+
+@pytest.mark.usefixtures("server")
 def test_replay_of_a_stored_turn_shows_it_again(capsys: Output) -> None:
     body = ask(capsys, "-m", MODEL, "What is it?")
     for name in (body["turn"], "latest"):

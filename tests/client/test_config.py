@@ -125,26 +125,47 @@ def test_config_file_is_private_keeps_its_mode_and_stays_a_link(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("language = 3", "Invalid value for language"),
-        ('[thinking.display]\npreset = "loud"', "Invalid value for thinking.display.preset"),
         ("language = ", "not valid TOML"),
-        ('[page]\nrender = "html"', "Use one of: markdown, plain"),
-        ('thinking.level = "banana"', "'banana'. Use off, low, medium, high, max, or a number of tokens"),
-        ('thinking.level = "²"', "Use off, low, medium, high, max"),
-        ("thinking.level = -5", "Use off, low, medium, high, max"),
-        ("thinking.level = 99999999999", "Use off, low, medium, high, max"),
-        ('page.expand_key = "garbage"', "a shortcut such as Alt[+]KeyE"),
-        (f'model = "{"m" * 201}"', "at most 200 characters"),
         (f"a = {'[' * 100_000}", "nested too deeply"),
         (f"{'.'.join('a' * 3_000)} = 1", "nested too deeply"),
         ("# a comment\n" * 30_000, "more than 262,144 characters"),
     ],
 )
-def test_invalid_settings_are_refused_with_what_to_do(tmp_path: Path, text: str, message: str) -> None:
+def test_unreadable_settings_are_refused_with_what_to_do(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
     with pytest.raises(Refused, match=message):
         ConfigFile(path).read()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("language = 3", "Invalid value for language in {path}: 3. Use one of: en-US, pt-BR, or remove it: "),
+        (
+            '[thinking.display]\npreset = "loud"',
+            "Invalid value for thinking.display.preset in {path}: 'loud'. ",
+        ),
+        ('[page]\nrender = "html"', "'html'. Use one of: markdown, plain"),
+        ('chat.theme = "pink"', "'pink'. Use one of: dark, light"),
+        ('thinking.level = "banana"', "'banana'. Use off, low, medium, high, max, or a number of tokens"),
+        ('thinking.level = "²"', "Use off, low, medium, high, max"),
+        ("thinking.level = -5", "Use off, low, medium, high, max"),
+        ("thinking.level = 99999999999", "Use off, low, medium, high, max"),
+        ('page.expand_key = "garbage"', "a shortcut such as Alt+KeyE"),
+        (f'model = "{"m" * 201}"', "at most 200 characters"),
+    ],
+)
+def test_invalid_value_is_left_out_and_the_rest_of_the_file_counts(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"thinking.context_mode = 'strip'\n{text}\n")
+    config = ConfigFile(path).read()
+    assert config.values == {"thinking.context_mode": "strip"}
+    (problem,) = config.problems
+    assert message.format(path=path) in problem
+    assert "thinkaloud config unset " in problem
 
 
 def test_every_setting_takes_what_a_user_types() -> None:

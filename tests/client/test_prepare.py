@@ -23,7 +23,7 @@ from thinkaloud.canon.requests import Image, ThinkingLevel, ThinkingSetting, Too
 from thinkaloud.catalog import Catalog, Provider, builtin_texts, parse_catalog
 from thinkaloud.client import Client, ClientEnvironment, Options, ask, entries, prepare, stream
 from thinkaloud.client.prepare import has_key, parse_thinking
-from thinkaloud.context import ContextMode, Conversation
+from thinkaloud.context import Context, ContextMode
 from thinkaloud.simulators import Simulator, run_simulator
 from thinkaloud.transcript import Ending
 
@@ -142,7 +142,7 @@ def test_options_reach_the_request() -> None:
 
 
 def test_a_conversation_has_its_own_system_and_tools() -> None:
-    conversation = Conversation(
+    conversation = Context(
         (UserMessage("One"), UserMessage("Two")), "Be brief.", (ToolDefinition("get_weather"),)
     )
     request = prepare(conversation, model="openai/gpt-5", have_key=any_key).request

@@ -8,7 +8,7 @@ from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import AnsweredTurn, Conversation
+from thinkaloud.context import AnsweredTurn, Context
 from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
 from thinkaloud.transcript import Ending, Turn
 
@@ -33,7 +33,7 @@ async def run_conversation(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
     """
     async with run_simulator("anthropic", script=Script([CALL_TURN, ANSWER_TURN])) as server:
         options = Options(tools=(WEATHER,), stream=stream, catalog=catalog_at(server.url))
-        conversation = Conversation(tools=(WEATHER,), steps=(UserMessage("How warm is it in Lima?"),))
+        conversation = Context(tools=(WEATHER,), steps=(UserMessage("How warm is it in Lima?"),))
         turns = []
         for result in ("18 °C", ""):
             prepared = prepare(conversation, model="claude-opus-4-5", thinking="high", options=options)
@@ -43,7 +43,7 @@ async def run_conversation(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
             results = tuple(
                 ToolMessage(block.call_id, result, block.name) for block in turn.own_blocks(Kind.TOOL_CALL)
             )
-            conversation = Conversation(tools=(WEATHER,), steps=(*conversation.steps, answered, *results))
+            conversation = Context(tools=(WEATHER,), steps=(*conversation.steps, answered, *results))
         assert not server.refusals
         return turns, [request.raw for request in server.requests]
 

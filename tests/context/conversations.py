@@ -12,7 +12,7 @@ from thinkaloud.canon import BlockEnded, BlockStarted, Event, TurnEnded, TurnFai
 from thinkaloud.canon.requests import AssistantMessage, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Route, builtin_catalog
 from thinkaloud.catalog import route as find
-from thinkaloud.context import AnsweredTurn, BuildOptions, BuiltRequest, Conversation, Step, build
+from thinkaloud.context import AnsweredTurn, BuildOptions, BuiltRequest, Context, Step, build
 
 CATALOG = builtin_catalog()
 WEATHER = ToolDefinition(
@@ -235,6 +235,7 @@ def response_body(issuer: Route, thought: str = "", text: str = "", calls: Seque
     """Return a whole response of this route's provider."""
     by_rule = {
         "details": _chat_details,
+        "details_thought_first": _chat_details,
         "thinking_chunks": _chat_chunks,
         "whole_message": _chat_tags,
     }
@@ -279,8 +280,8 @@ def interrupted_turn(issuer: Route, body: bytes, event_count: int) -> AnsweredTu
 
 def conversation_of(
     *steps: Step, system: str = SYSTEM, tools: tuple[ToolDefinition, ...] = (WEATHER,)
-) -> Conversation:
-    return Conversation(steps, system, tools)
+) -> Context:
+    return Context(steps, system, tools)
 
 
 def user_message(text: str = "Weather?") -> UserMessage:
@@ -299,5 +300,5 @@ def report_codes(built: BuiltRequest) -> list[tuple[int, int | None, str, str]]:
     return [(line.step, line.block, line.status, line.code) for line in built.report.lines]
 
 
-def prefix_of(conversation: Conversation, target: Route, build_options: BuildOptions | None = None) -> str:
+def prefix_of(conversation: Context, target: Route, build_options: BuildOptions | None = None) -> str:
     return build(conversation, target, build_options).prefix

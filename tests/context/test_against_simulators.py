@@ -29,8 +29,8 @@ from thinkaloud.catalog import Route
 from thinkaloud.context import (
     AnsweredTurn,
     BuildOptions,
+    Context,
     ContextMode,
-    Conversation,
     Step,
     UnsupportedThoughts,
     build,
@@ -80,8 +80,8 @@ class SimulatedConversation:
         self.steps: list[Step] = []
         self.system = "Be brief."
 
-    def conversation(self) -> Conversation:
-        return Conversation(tuple(self.steps), self.system, (WEATHER,))
+    def conversation(self) -> Context:
+        return Context(tuple(self.steps), self.system, (WEATHER,))
 
     def ask(
         self,

@@ -52,8 +52,8 @@ from thinkaloud.context import (
     AnsweredTurn,
     BuildOptions,
     BuiltRequest,
+    Context,
     ContextMode,
-    Conversation,
     SendStatus,
     Step,
     UnsupportedThoughts,
@@ -309,7 +309,7 @@ def test_a_note_summarizes_the_thought_of_another_model() -> None:
     assert build(conversation_of(*steps.steps[:4], picture), CLAUDE, NOTE).request.messages[-1] != picture
 
 
-def growing_conversation(target: Route, system: str = "Be brief.") -> Conversation:
+def growing_conversation(target: Route, system: str = "Be brief.") -> Context:
     """Build a conversation of three turns, each with the fingerprint of the request it answered."""
     steps: list[Step] = []
     for number in range(3):

@@ -37,7 +37,7 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.context import (
     AnsweredTurn,
-    Conversation,
+    Context,
     build,
     fingerprint,
     read_conversation,
@@ -97,7 +97,7 @@ def comparable(turn: Turn) -> object:
     return fields
 
 
-def same(one: Conversation, other: Conversation) -> bool:
+def same(one: Context, other: Context) -> bool:
     pairs = zip(one.steps, other.steps, strict=True)
     return (one.system, one.tools) == (other.system, other.tools) and all(
         (comparable(a.turn), a.prefix, a.provider) == (comparable(b.turn), b.prefix, b.provider)
@@ -117,14 +117,14 @@ schemas = st.sampled_from(['{"type":"object"}', '{ "a" : [1, 2] }', ' {"spaced":
     st.text(),
 )
 def test_a_conversation_file_keeps_everything(
-    conversation: Conversation, system: str, tools: list[ToolDefinition], prefix: str
+    conversation: Context, system: str, tools: list[ToolDefinition], prefix: str
 ) -> None:
     """R050: ordered parts of their message, with everything attached to them."""
     steps = tuple(
         msgspec.structs.replace(step, prefix=prefix) if isinstance(step, AnsweredTurn) else step
         for step in conversation.steps
     )
-    whole = Conversation(steps, system, tuple(tools))
+    whole = Context(steps, system, tuple(tools))
     written = write_conversation(whole)
     assert same(read_conversation(written), whole)
     assert write_conversation(read_conversation(written)) == written
@@ -164,7 +164,7 @@ def test_stamps_are_kept_if_there_are_any() -> None:
     events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockEnded(0), TurnEnded()]
     for seq, event in enumerate(events):
         apply(turn, Entry(seq, event, 1000 * seq))
-    conversation = Conversation((AnsweredTurn(turn),))
+    conversation = Context((AnsweredTurn(turn),))
     written = write_conversation(conversation)
     assert b'"entries"' in written
     assert same(read_conversation(written), conversation)

@@ -8,14 +8,12 @@ from tests.simulators.rule_cases import HttpReply, post_json, with_simulator
 
 from thinkaloud.canon.requests import Image, UserMessage
 from thinkaloud.catalog import Route
-from thinkaloud.context import Conversation, SendStatus, build
+from thinkaloud.context import Context, SendStatus, build
 from thinkaloud.dialects import build_request
 from thinkaloud.simulators import Simulator
 
 PNG = Image("image/png", "aGk=")
-LOOK = Conversation(
-    steps=(UserMessage("Look.", (PNG, PNG)), UserMessage("", (PNG,)), UserMessage("And now?"))
-)
+LOOK = Context(steps=(UserMessage("Look.", (PNG, PNG)), UserMessage("", (PNG,)), UserMessage("And now?")))
 
 
 @pytest.mark.parametrize("destination", [CLAUDE, route("moonshot/kimi-k2.6"), OLLAMA])

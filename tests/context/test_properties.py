@@ -23,8 +23,8 @@ from thinkaloud.context import (
     AnsweredTurn,
     BuildOptions,
     BuiltRequest,
+    Context,
     ContextMode,
-    Conversation,
     SendStatus,
     Step,
     UnsupportedThoughts,
@@ -54,7 +54,7 @@ def exchanges(draw: st.DrawFn, number: int) -> list[Step]:
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> Conversation:
+def conversations(draw: st.DrawFn) -> Context:
     count = draw(st.integers(0, 6))
     steps = [step for number in range(count) for step in draw(exchanges(number))]
     return conversation_of(user_message("first"), *steps)
@@ -78,7 +78,7 @@ def rules(draw: st.DrawFn) -> ReplayRow:
     )
 
 
-def by_step(conversation: Conversation, built: BuiltRequest) -> dict[int, AssistantMessage]:
+def by_step(conversation: Context, built: BuiltRequest) -> dict[int, AssistantMessage]:
     """Return what was sent of each turn, according to the report."""
     sent = sorted({line.step for line in built.report.lines if line.status is not SendStatus.WITHHELD})
     noted = {
@@ -94,7 +94,7 @@ def by_step(conversation: Conversation, built: BuiltRequest) -> dict[int, Assist
 
 
 @given(conversations(), routes, terms)
-def test_build_is_deterministic(conversation: Conversation, target: Route, options: BuildOptions) -> None:
+def test_build_is_deterministic(conversation: Context, target: Route, options: BuildOptions) -> None:
     first, second = build(conversation, target, options), build(conversation, target, options)
     assert first == second
     assert build_request(target, first.request) == build_request(target, second.request)
@@ -102,7 +102,7 @@ def test_build_is_deterministic(conversation: Conversation, target: Route, optio
 
 @given(conversations(), routes, terms)
 def test_every_block_is_reported_exactly_once(
-    conversation: Conversation, target: Route, options: BuildOptions
+    conversation: Context, target: Route, options: BuildOptions
 ) -> None:
     lines = build(conversation, target, options).report.lines
     reported = sorted((line.step, line.block) for line in lines if line.block is not None)
@@ -122,7 +122,7 @@ def test_every_block_is_reported_exactly_once(
 
 
 @given(conversations(), routes, routes)
-def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Conversation, a: Route, b: Route) -> None:
+def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Context, a: Route, b: Route) -> None:
     """R059: what A issued goes back to A byte for byte, whichever model answered in between."""
     build_options = BuildOptions(mode=ContextMode.KEEP)
     before = build(conversation, a, build_options)
@@ -151,7 +151,7 @@ def replayable(sent_turn: SentTurn, target: Route) -> bool:
 
 @given(conversations(), routes, terms)
 def test_the_body_is_json_and_holds_every_verbatim_message(
-    conversation: Conversation, target: Route, options: BuildOptions
+    conversation: Context, target: Route, options: BuildOptions
 ) -> None:
     built = build(conversation, target, options)
     body = build_request(target, built.request).body
@@ -163,7 +163,7 @@ def test_the_body_is_json_and_holds_every_verbatim_message(
 
 @given(conversations(), routes, st.sampled_from(ContextMode), st.sampled_from(("strip", "metadata")))
 def test_no_thought_of_another_model_is_ever_sent(
-    conversation: Conversation, target: Route, mode: ContextMode, unsupported: str
+    conversation: Context, target: Route, mode: ContextMode, unsupported: str
 ) -> None:
     """R061, OQ5: not as text, not as a field, not anywhere in the body."""
     built = build(conversation, target, BuildOptions(mode=mode, unsupported=UnsupportedThoughts(unsupported)))
@@ -175,7 +175,7 @@ def test_no_thought_of_another_model_is_ever_sent(
 
 @given(conversations(), routes, rules())
 def test_strip_keeps_required_thoughts_and_keep_drops_forbidden_ones(
-    conversation: Conversation, target: Route, rule: ReplayRow
+    conversation: Context, target: Route, rule: ReplayRow
 ) -> None:
     """R058: for any rule."""
     limited_route = msgspec.structs.replace(target, replay=rule)
@@ -198,7 +198,7 @@ def thought_sent(message: AssistantMessage, sent_turn: SentTurn) -> bool:
 
 @given(conversations(), routes, terms)
 def test_calls_and_results_are_always_paired(
-    conversation: Conversation, target: Route, options: BuildOptions
+    conversation: Context, target: Route, options: BuildOptions
 ) -> None:
     waiting: list[str] = []
     for message in build(conversation, target, options).request.messages:
@@ -213,7 +213,7 @@ def test_calls_and_results_are_always_paired(
     assert waiting == []
 
 
-def called_in(message: AssistantMessage, conversation: Conversation) -> list[str]:
+def called_in(message: AssistantMessage, conversation: Context) -> list[str]:
     """Return the calls inside a provider's own message."""
     for step in conversation.steps:
         if (
@@ -227,7 +227,7 @@ def called_in(message: AssistantMessage, conversation: Conversation) -> list[str
 
 @settings(max_examples=50)
 @given(conversations(), routes)
-def test_a_prefix_grows_and_never_changes(conversation: Conversation, target: Route) -> None:
+def test_a_prefix_grows_and_never_changes(conversation: Context, target: Route) -> None:
     """Adding a step never changes the fingerprint of what was sent before, while no loop closes."""
     options = BuildOptions(mode=ContextMode.KEEP)
     before = build(conversation, target, options)

@@ -20,16 +20,26 @@ from thinkaloud.server.gateway import Settings
 
 
 class GatewayProcess:
-    """`thinkaloud serve` on a free port, or `serve_with_settings` if a test needs other settings."""
+    """`thinkaloud serve` on a free port, or `serve_with_settings` if a test needs other settings.
 
-    def __init__(self, home: Path, provider: str, *options: str, settings: Settings | None = None) -> None:
+    `program` is another module with the same command line.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        provider: str,
+        *options: str,
+        settings: Settings | None = None,
+        program: str = "thinkaloud",
+    ) -> None:
         self.home = home
         self.url = ""
         self.start_duration_s = 0.0
         """Duration of the last start, until the first response."""
         self.killed = False
         self._process: subprocess.Popen[str] | None = None
-        command = ["thinkaloud", "serve", "--port", "0", "--log-format", "json", *options]
+        command = [program, "serve", "--port", "0", "--log-format", "json", *options]
         if settings is not None:
             command = ["tests.gateway.serve_with_settings", msgspec.json.encode(settings).decode()]
         self._command = [sys.executable, "-m", *command]

@@ -42,7 +42,7 @@ def largest_import() -> bytes:
     return msgspec.json.encode(record)
 
 
-async def put_under_load(http: aiohttp.ClientSession, url: str) -> None:
+async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes) -> None:
     """Import the largest file, then import it again beside ten exports and a search, and delete it."""
 
     async def call(method: str, path: str, data: bytes | None = None) -> bytes:
@@ -53,8 +53,6 @@ async def put_under_load(http: aiohttp.ClientSession, url: str) -> None:
             assert response.status < 300, await response.text()
             return await response.read()
 
-    data = largest_import()
-    assert 8_000_000 < len(data) < 10 * 2**20
     session = msgspec.json.decode(await call("POST", "/api/import", data))["id"]
     await asyncio.gather(
         call("POST", "/api/import", data),
@@ -78,6 +76,8 @@ async def longest_silence(url: str, turn: str, record: StreamRecord, stop: async
 
 async def measure_silence(gateway: GatewayProcess) -> LoadResult:
     """Put a gateway with 50 live streams under load. Return how long a stream was silent at worst."""
+    data = largest_import()  # made beforehand: streams are read in this thread
+    assert 8_000_000 < len(data) < 10 * 2**20
     async with start_caller(gateway) as caller, aiohttp.ClientSession() as http:
         stop, records = asyncio.Event(), [StreamRecord() for _ in range(STREAMS)]
         silences = [
@@ -87,7 +87,7 @@ async def measure_silence(gateway: GatewayProcess) -> LoadResult:
         while min(record.last for record in records) < 5:
             await asyncio.sleep(0.01)
         begun_s = time.monotonic()
-        await put_under_load(http, gateway.url)
+        await put_under_load(http, gateway.url, data)
         seconds = time.monotonic() - begun_s
         stop.set()
         return LoadResult(seconds, max(await asyncio.gather(*silences)))

@@ -70,6 +70,7 @@ async def answer_request(request: web.Request) -> web.StreamResponse:
     """Respond to one request until the client disconnects."""
     script = WordScript.from_model_name((await request.json())["model"])
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    response.force_close()  # each response has a connection of its own, which a fault proxy can break
     await response.prepare(request)
     with suppress(ConnectionError):
         await _write_words(response, script)

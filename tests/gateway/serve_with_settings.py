@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from thinkaloud.cli.settings import database_path, user_catalog
+from thinkaloud.cli.settings import database_path
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.server import logs
 from thinkaloud.server.gateway import Gateway, Settings
 from thinkaloud.server.run import LOCAL_ONLY, serve
@@ -22,7 +23,7 @@ def main(settings_json: str) -> int:
     async def open_gateway() -> AsyncIterator[Gateway]:
         async with (
             open_database(database_path()) as database,
-            Gateway(database, user_catalog(), settings=settings) as gateway,
+            Gateway(database, load_catalog(), settings=settings) as gateway,
         ):
             yield gateway
 

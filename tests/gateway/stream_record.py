@@ -8,7 +8,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,23 @@ from thinkaloud.transcript import Turn, apply
 
 _entry_decoder = msgspec.json.Decoder(Entry)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+class EventSink(Protocol):
+    """Takes the events of a stream, and knows after which entry to resume it."""
+
+    @property
+    def last(self) -> int:
+        """The id of the last entry, or -1."""
+
+    def add_event(self, event: bytes) -> None:
+        """Record one complete event."""
+
+
+def parse_event(event: bytes) -> dict[bytes, bytes]:
+    """Return the fields of one event. A comment has the empty field name."""
+    pairs = (line.partition(b": ") for line in event.split(b"\n"))
+    return {name: value for name, _, value in pairs}
 
 
 class StreamRecord:
@@ -68,7 +85,7 @@ class StreamRecord:
 
     def add_event(self, event: bytes) -> None:
         """Record one complete event."""
-        fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+        fields = parse_event(event)
         if fields.keys() == {b"id"}:
             return  # only a position, for an EventSource that reconnects
         if b"id" in fields:
@@ -94,12 +111,10 @@ class StreamRecord:
 class StreamConnection:
     """One connection to a stream. Splits the bytes into events and records them."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: StreamRecord
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: EventSink) -> None:
         self._reader = reader
         self._writer = writer
-        self._tape = record
+        self._record = record
         self._raw = b""
         self._body = b""
         self.status = 0
@@ -129,7 +144,7 @@ class StreamConnection:
             pass
 
     async def drop(self, *, reset: bool = False) -> None:
-        """Disconnect, with a TCP reset if `rude`."""
+        """Disconnect, with a TCP reset if `reset`."""
         if reset:
             raw_socket: socket.socket = self._writer.get_extra_info("socket")
             raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -151,12 +166,12 @@ class StreamConnection:
             self.complete = length == 0
         *events, self._body = self._body.split(b"\n\n")
         for event in events:
-            self._tape.add_event(event)
+            self._record.add_event(event)
 
 
 @asynccontextmanager
 async def open_stream(
-    url: str, turn: str, record: StreamRecord, *, token: str = "", by_query: bool = False, query: str = ""
+    url: str, turn: str, record: EventSink, *, token: str = "", by_query: bool = False, query: str = ""
 ) -> AsyncIterator[StreamConnection]:
     """Open a stream after the last recorded entry, and drop the connection with the block."""
     url_parts = urlsplit(url)
@@ -175,7 +190,7 @@ async def open_stream(
         await stream.drop()
 
 
-async def follow(url: str, turn: str, record: StreamRecord, token: str = "") -> StreamConnection:
+async def follow(url: str, turn: str, record: EventSink, token: str = "") -> StreamConnection:
     """Read from the last recorded entry until the connection ends."""
     async with open_stream(url, turn, record, token=token) as stream:
         await stream.read_to_end()

@@ -24,7 +24,7 @@ from thinkaloud.client import entries
 from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
-from thinkaloud.context import AnsweredTurn, ContextMode, Conversation, Report, SendStatus, Step
+from thinkaloud.context import AnsweredTurn, Context, ContextMode, Report, SendStatus, Step
 from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
 from thinkaloud.transcript import BlockStatus, Ending, Turn, apply
 
@@ -62,6 +62,11 @@ class ModelChoice(NamedTuple):
     def provider(self) -> str:
         return self.model.partition("/")[0]
 
+    @property
+    def family(self) -> str:
+        """The model whose thoughts it may get back, with or without a reasoning parser."""
+        return self.model.removesuffix("-raw")
+
 
 CLAUDE = ModelChoice("anthropic/claude-opus-4-5", 2048)
 CLAUDE_BOUND = ModelChoice("anthropic/claude-opus-5.5", "high")
@@ -71,8 +76,12 @@ GPT = ModelChoice("openai/gpt-6-sol", "high")
 VLLM_TAGS = ModelChoice("vllm/qwen3-8b-raw", "high")
 VLLM_FIELD = ModelChoice("vllm/qwen3-8b", "high")
 OPENROUTER = ModelChoice("openrouter/anthropic/claude-sonnet-4.5", "high")
+OPENROUTER_GEMINI = ModelChoice("openrouter/google/gemini-3-pro-preview", "high")
+OPENROUTER_GPT = ModelChoice("openrouter/openai/gpt-6-sol", "high")
+OPENROUTER_DEEPSEEK = ModelChoice("openrouter/deepseek/deepseek-v4-pro", "high")
 KIMI = ModelChoice("moonshot/kimi-k2-thinking")
-OTHER_PROVIDERS = (DEEPSEEK, GEMINI, GPT, VLLM_TAGS, VLLM_FIELD, OPENROUTER, KIMI)
+OPENROUTER_MODELS = (OPENROUTER, OPENROUTER_GEMINI, OPENROUTER_GPT, OPENROUTER_DEEPSEEK)
+OTHER_PROVIDERS = (DEEPSEEK, GEMINI, GPT, VLLM_TAGS, VLLM_FIELD, *OPENROUTER_MODELS, KIMI)
 MODEL_CHOICES = (CLAUDE, CLAUDE_BOUND, *OTHER_PROVIDERS)
 
 
@@ -108,8 +117,8 @@ class Journey:
         self._client = client
 
     @property
-    def conversation(self) -> Conversation:
-        return Conversation(tuple(self.steps), self.system, self.tools)
+    def conversation(self) -> Context:
+        return Context(tuple(self.steps), self.system, self.tools)
 
     def add_user_message(self, text: str = "What is it like in Lima?") -> None:
         self.steps.append(UserMessage(text))
@@ -184,7 +193,7 @@ class Journey:
         assert server.refusals == [], (choice, self.mode, server.refusals, server.requests[-1].body)
         raw = server.requests[-1].raw.decode()
         for thought in self.thoughts:
-            if thought.choice.provider != choice.provider or thought.interrupted:
+            if thought.choice.family != choice.family or thought.interrupted:
                 assert thought.word not in raw, (choice, thought)
         self._check_report(prepared.report)
         self._check_sent_blocks(prepared, raw)

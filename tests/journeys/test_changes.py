@@ -59,7 +59,7 @@ def test_a_journey_with_compaction(mode: ContextMode) -> None:
             ):
                 await tool_loop(journey, choice)
                 journey.compact(9 - at % 4, "They spoke about Lima.")
-            assert journey.turns == 54
+            assert journey.turns == 72
 
     run(scenario())
 

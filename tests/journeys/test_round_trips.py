@@ -39,13 +39,13 @@ async def ask_with_tools(journey: Journey, choice: ModelChoice) -> None:
 def test_a_conversation_crosses_every_provider_and_returns(
     home: ModelChoice, mode: ContextMode, stream: bool
 ) -> None:
-    """54 turns: the first model, seven others, and the first one again."""
+    """72 turns: the first model, ten others, and the first one again."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream, mode=mode) as journey:
             for choice in (home, *OTHER_PROVIDERS, home):
                 await ask_with_tools(journey, choice)
-            assert journey.turns == 54
+            assert journey.turns == 72
             if mode is not ContextMode.STRIP:
                 assert journey.assert_complete_turns_return(home) == 11
 

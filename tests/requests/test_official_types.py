@@ -20,7 +20,7 @@ from tests.requests.typed_dicts import type_mismatch
 
 from thinkaloud.canon.requests import Image, ThinkingParameters, UserMessage
 from thinkaloud.catalog import Route
-from thinkaloud.context import BuildOptions, Conversation, build
+from thinkaloud.context import BuildOptions, Context, build
 from thinkaloud.dialects import build_request
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -29,7 +29,7 @@ LIMA = CityCall("call_1", "Lima")
 IMAGE = UserMessage("And here?", (Image("image/png", "aGk="),))
 
 
-def conversation(destination: Route) -> Conversation:
+def conversation(destination: Route) -> Context:
     """Return a request with own and foreign turns, tools and an image."""
     foreign = CLAUDE if destination is not CLAUDE else GPT
     return conversation_of(

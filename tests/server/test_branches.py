@@ -124,8 +124,12 @@ async def test_turns_of_old_databases_follow_each_other(tmp_path: Path) -> None:
         ids = [await ask(caller, session, prompt) for prompt in ("one", "two", "three")]
 
         def downgrade(conn: Connection) -> None:
-            conn.execute(text("DROP INDEX ix_turns_session_parent"))
-            conn.execute(text("ALTER TABLE turns DROP COLUMN parent"))
+            for index, column in (
+                ("ix_turns_session_parent", "parent"),
+                ("ix_turns_client_history", "client_history"),
+            ):
+                conn.execute(text(f"DROP INDEX {index}"))
+                conn.execute(text(f"ALTER TABLE turns DROP COLUMN {column}"))
             conn.execute(text("UPDATE alembic_version SET version_num = '0002'"))
 
         await caller.database.write(downgrade)

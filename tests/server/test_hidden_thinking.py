@@ -29,7 +29,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.hidden_thinking import ThoughtFilter, hide_in_entries, hide_thoughts
-from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.store import users
 from thinkaloud.store.rows import ThinkingShown
 from thinkaloud.transcript import fold_entries, unfold
@@ -38,7 +38,7 @@ SECRET = "canarythought"
 SCRIPT: list[dict[str, Any]] = [
     {"thinking": f"{SECRET} one.", "tool_calls": [{"name": "look_up", "arguments": {"word": "gull"}}]},
     {"thinking": f"{SECRET} two.", "text": "A gull is a bird."},
-    {"thinking": f"{SECRET} three.", "text": "Yes."},
+    *[{"thinking": f"{SECRET} three.", "text": "Of course."}] * 20,
 ]
 SKIPPED = ("GET /metrics",)
 """Routes for the operator only."""
@@ -93,21 +93,41 @@ def requests_of(route: ApiRoute, paths: dict[str, str]) -> list[tuple[str, Any]]
         f"/api/turns/{paths['turn']}/approvals": {"block": 0, "granted": True},
         "/api/agents": {"name": "B", "model": "vllm/qwen3-8b"},
         "/api/preferences": {},
+        **{
+            route.path: [
+                {
+                    "model": "anthropic/claude-opus-4-5",
+                    "max_tokens": 9_000,
+                    "stream": stream,
+                    "input" if route.path == "/v1/responses" else "messages": [
+                        {"role": "user", "content": f"Tell me of {route.path}, {stream}."}
+                    ],
+                }
+                for stream in (True, False)
+            ]
+            for route in COMPATIBLE_ROUTES
+            if route.method == "POST"
+        },
     }
     body = None if route.method in ("GET", "DELETE") else bodies.get(path, {})
+    if isinstance(body, list):
+        return [(path, one) for one in body]
     return [(path + query, body) for query in queries.get(path, [""])]
 
 
 async def responses(caller: Caller, paths: dict[str, str]) -> dict[str, bytes]:
     """Call every route of the gateway and return what it sends."""
     received = {}
-    for route in sorted(ROUTES, key=lambda route: f"{route.method} {route.path}" in LAST):
+    for route in sorted(
+        (*ROUTES, *COMPATIBLE_ROUTES), key=lambda route: f"{route.method} {route.path}" in LAST
+    ):
         if f"{route.method} {route.path}" in SKIPPED:
             continue
         for path, body in requests_of(route, paths):
             async with caller.http.request(route.method, caller.url + path, json=body) as response:
                 assert response.status < 500
-                received[f"{route.method} {path}"] = await response.read()
+                content = await response.read()
+                received[f"{route.method} {path}"] = received.get(f"{route.method} {path}", b"") + content
     return received
 
 
@@ -128,6 +148,9 @@ def test_no_route_gives_hidden_thinking(tmp_path: Path, shown: ThinkingShown) ->
             tells_length = shown is ThinkingShown.LENGTH
             assert (turn["usage"].get("output") is not None) == tells_length
             assert (turn["stamps"].get("first_reasoning_ms") is not None) == tells_length
+            for route in COMPATIBLE_ROUTES:
+                if route.method == "POST":
+                    assert b"course" in received[f"POST {route.path}"], route.path
             search = received["GET /api/search?q=canarythought&scope=thoughts"]
             assert msgspec.json.decode(search)["error"]["code"] == "forbidden"
 

@@ -7,6 +7,7 @@ from tests.server.caller import start_gateway
 from tests.server.conftest import CANARY
 
 from thinkaloud.catalog import ThinkingSupport, builtin_catalog
+from thinkaloud.server.handlers.models import server_answers
 
 
 def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> None:
@@ -34,7 +35,8 @@ def test_r045_only_the_presence_of_keys_is_shown(tmp_path: Path) -> None:
             body = await caller.call("GET", "/api/models")
             providers = {provider["name"]: provider for provider in body["providers"]}
             assert (providers["anthropic"]["has_key"], providers["openai"]["has_key"]) == (True, False)
-            assert providers["vllm"] == {"name": "vllm", "has_key": True, "local": True}
+            assert (providers["vllm"]["has_key"], providers["vllm"]["local"]) == (True, True)
+            assert providers["anthropic"]["answers"] is None
             models = {model["id"]: model for model in body["models"]}
             for model in models.values():
                 assert model["has_key"] == any(providers[name]["has_key"] for name in model["providers"])
@@ -42,5 +44,19 @@ def test_r045_only_the_presence_of_keys_is_shown(tmp_path: Path) -> None:
                 text = await response.text()
             assert CANARY not in text
             assert "API_KEY" not in text
+
+    asyncio.run(story())
+
+
+def test_local_servers_are_asked_whether_they_answer() -> None:
+    """A port that accepts a connection answers; one that nobody listens on does not."""
+
+    async def story() -> None:
+        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        assert await server_answers(f"http://127.0.0.1:{port}/v1")
+        server.close()
+        await server.wait_closed()
+        assert not await server_answers(f"http://127.0.0.1:{port}/v1")
 
     asyncio.run(story())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.caller import ANSWER, ENDLESS_SCRIPT, SLOW_SCRIPT, THOUGHT, start_gateway
+from tests.server.caller import ENDLESS_SCRIPT, SLOW_SCRIPT, start_gateway
 
 
 def test_create_change_and_delete_session(tmp_path: Path) -> None:
@@ -129,22 +129,21 @@ def test_messages_are_paged_by_turns(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_titles_come_from_answers_and_never_from_thinking(tmp_path: Path) -> None:
-    script = [
-        {"thinking": "Canary thought without an answer.", "text": ""},
-        {"thinking": "Another canary thought.", "text": ANSWER},
-        {"thinking": THOUGHT, "text": "Something else."},
-    ]
-
+def test_title_comes_from_the_first_question_at_once_and_never_from_thinking(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, script=script) as caller:
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
             session = await caller.create_session()
             titles = []
-            for _ in script:
-                await caller.run_turn(session)
+            for question in ("How much is it? Say it.", "And now?"):
+                turn = await caller.start_turn(session, question)
                 body = await caller.call("GET", f"/api/sessions/{session}")
                 titles.append((body["title"], body["titled_by"]))
-            assert titles == [("", ""), ("It is 42", "answer"), ("It is 42", "answer")]
+                await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
+                await caller.read_stream(turn)
+            assert titles == [("How much is it?", "question")] * 2
+            await caller.call("PATCH", f"/api/sessions/{session}", {"title": "Mine"})
+            await caller.start_turn(session)
+            assert (await caller.call("GET", f"/api/sessions/{session}"))["titled_by"] == "person"
 
     asyncio.run(story())
 

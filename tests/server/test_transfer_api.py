@@ -73,11 +73,11 @@ def test_text_export_contains_no_thinking(tmp_path: Path) -> None:
             session = await filled(caller)
             text, headers = await exported(caller, session)
             assert text == (
-                "A gull is a bird\n\nYou:\nWhat is a gull?\n\n"
+                "What is a gull?\n\nYou:\nWhat is a gull?\n\n"
                 f"{caller.model}:\nA gull is a bird.\n\n```\nfenced\n```\n"
             )
             assert headers["Content-Type"] == "text/plain; charset=utf-8"
-            assert headers["Content-Disposition"] == 'attachment; filename="a-gull-is-a-bird.txt"'
+            assert headers["Content-Disposition"] == 'attachment; filename="what-is-a-gull.txt"'
             omitted, _ = await exported(caller, session, "?format=markdown&thinking=omit")
             for export in (text, omitted):
                 assert "anary" not in export
@@ -105,7 +105,7 @@ def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_typ
             text, _ = await exported(caller, session, f"?format={query}")
             copied = await imported(caller, text, media_type)
             assert copied["id"] != session
-            assert copied["title"] == "A gull is a bird"
+            assert copied["title"] == "What is a gull?"
             agent = (await caller.call("GET", f"/api/sessions/{session}"))["agent"]
             assert agent
             assert copied["agent"] == agent

@@ -101,6 +101,24 @@ def with_assistant_message(**fields: Any) -> BuildRequest:
     return ask
 
 
+def asked_elsewhere(model: str) -> BuildRequest:
+    """Send the message of one model to another."""
+    return lambda request, response: with_tool_results(request | {"model": model}, response)
+
+
+def without_details(
+    model: str = "anthropic/claude-sonnet-4.5", placeholder: str = "", **fields: Any
+) -> BuildRequest:
+    """Send the calls of one model to another, without the details of the first, or with a placeholder."""
+    details = [{"type": "reasoning.encrypted", "data": placeholder, "format": "google-gemini-v1"}]
+
+    def ask(request: Json, response: Json) -> Json:
+        bare = message(reasoning_details=details if placeholder else None)(request, response)
+        return bare | {"model": model} | fields
+
+    return ask
+
+
 BAD_KEY = {"authorization": "Bearer bad-key"}
 UNANSWERED = "did not have response messages: call_"
 R1 = {"model": "deepseek-reasoner", "messages": MESSAGES}
@@ -165,6 +183,26 @@ CASES = [
     RuleCase("openrouter.duplicate", with_tool_results, repeated, "Duplicate item found with id"),
     RuleCase("openrouter.altered", with_tool_results, detail(text="Other."), "Invalid signature"),
     RuleCase("openrouter.missing", with_tool_results, message(reasoning_details=None), "must be passed back"),
+    RuleCase(
+        "openrouter.foreign",
+        with_tool_results,
+        asked_elsewhere("openai/gpt-6-sol"),
+        "Invalid `signature`",
+    ),
+    RuleCase(
+        "openrouter.thought-first",
+        without_details(reasoning={"effort": "none"}),
+        without_details(reasoning={"max_tokens": 2000}),
+        "Expected `thinking`",
+        opening=body("deepseek/deepseek-v4-pro"),
+    ),
+    RuleCase(
+        "openrouter.signature",
+        without_details(model="google/gemini-3-pro-preview", placeholder="skip_thought_signature_validator"),
+        without_details(model="google/gemini-3-pro-preview"),
+        "missing a thought_signature",
+        opening=body("deepseek/deepseek-v4-pro"),
+    ),
     RuleCase("openrouter.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("deepseek.key", unchanged, unchanged, "Authentication Fails", 401, refused_headers=BAD_KEY),
     RuleCase("deepseek.model", unchanged, with_changes(model="deepseek-none"), "Model Not Exist"),

@@ -109,6 +109,13 @@ CASES = [
         "'minimal' is not supported with the 'gpt-6-sol' model",
     ),
     RuleCase(
+        "openai-responses.unverified",
+        unchanged,
+        with_changes(reasoning={"summary": "auto"}),
+        "must be verified",
+        refused_headers={"authorization": "Bearer unverified-key"},
+    ),
+    RuleCase(
         "openai-responses.include",
         with_changes(model="gpt-4o", reasoning=None, include=None),
         with_changes(model="gpt-4o", reasoning=None),

@@ -119,9 +119,9 @@ def test_forged_cursor_shows_no_foreign_rows(conn: Connection, ana: Owner) -> No
 def test_title_by_a_person_is_never_replaced(conn: Connection, ana: Owner) -> None:
     plain, named = new_session(conn, ana), sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     for session in (plain, named):
-        sessions.title_from_answer(conn, session.key, "From an answer")
-        sessions.title_from_answer(conn, session.key, "From another")
-    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["Mine", "From an answer"]
+        sessions.title_from_question(conn, session.key, "From a question")
+        sessions.title_from_question(conn, session.key, "From another")
+    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["Mine", "From a question"]
     renamed = sessions.rename(conn, ana, plain.id, "Better", NOW_MS + 7)
     assert renamed is not None
     assert (renamed.title, renamed.titled_by, renamed.updated_ms) == (
@@ -129,15 +129,17 @@ def test_title_by_a_person_is_never_replaced(conn: Connection, ana: Owner) -> No
         TitleSource.PERSON,
         NOW_MS + 7,
     )
-    sessions.title_from_answer(conn, plain.key, "Again")
+    sessions.title_from_question(conn, plain.key, "Again")
     assert sessions.get(conn, ana, plain.id) == renamed
 
 
-def test_removed_title_is_set_by_the_next_answer(conn: Connection, ana: Owner) -> None:
+def test_removed_title_is_set_by_the_next_question(conn: Connection, ana: Owner) -> None:
     session = sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     sessions.rename(conn, ana, session.id, "", NOW_MS)
-    sessions.title_from_answer(conn, session.key, "From an answer" + "!" * 500)
-    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["From an answer" + "!" * 186]
+    sessions.title_from_question(conn, session.key, " \n")
+    assert titles(sessions.list_page(conn, ana, limit=9).items) == [""]
+    sessions.title_from_question(conn, session.key, "From a question" + "!" * 500)
+    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["From a question" + "!" * 44 + "…"]
 
 
 def test_delete_session_removes_all_its_rows(conn: Connection, ana: Owner) -> None:

@@ -1,5 +1,6 @@
 """The list of sessions in the chat: which one is highlighted, how it is drawn, and how to leave it."""
 
+import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 
@@ -40,6 +41,30 @@ def test_list_highlights_the_open_session_not_the_one_used_before() -> None:
         assert sessions.highlighted_session == opened.id  # drawing the list again moves nothing
 
     run_chat(act, backend=backend, options=ChatOptions(session=opened.id, gateway_check_s=0.05))
+
+
+@pytest.mark.parametrize("preset", ["default", "trace"])
+def test_headers_and_text_fit_the_width_when_the_list_opens_and_closes(preset: str) -> None:
+    backend = MemoryBackend()
+    backend.saved.display = {"preset": preset}
+    thought = "First I look at all of the numbers, and then I think about them with great care."
+    opened = backend.add_session(
+        "Sums", [("q", thought, "A longer answer that goes over the end of a line.")]
+    )
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("A longer answer")
+        await chat.settles()
+        wide = chat.text
+        for _ in range(2):
+            await chat.press("ctrl+b")
+            await chat.sees("Conversations")
+            await chat.settles()
+            assert "over the end of a line" not in chat.text
+            await chat.press("ctrl+b")
+            await chat.until(lambda: chat.text == wide, "drawn at the full width")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=opened.id, gateway_check_s=5), size=(80, 20))
 
 
 def test_list_shows_a_long_title_in_one_line_and_names_its_keys() -> None:

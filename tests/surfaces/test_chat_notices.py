@@ -5,14 +5,15 @@ import asyncio
 import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
-from textual.widgets._toast import Toast
 
+from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import FoundText, Responder
+from thinkaloud.surfaces.tui import status_line
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.transcript_text import wrapped_text
 
 
-def test_notices_are_shown_one_at_a_time_above_the_prompt() -> None:
+def test_notices_are_shown_one_at_a_time() -> None:
     async def act(chat: ChatPilot) -> None:
         await chat.type("/thinking hide")
         await chat.sees("Thinking blocks: hidden")
@@ -20,10 +21,42 @@ def test_notices_are_shown_one_at_a_time_above_the_prompt() -> None:
         await chat.sees("Thinking blocks: shown")
         await chat.lost_sight_of("Thinking blocks: hidden")
         await chat.settles()
-        toast = chat.app.screen.query_one(Toast)
-        assert toast.region.bottom <= chat.chat.composer.area.region.y
 
     run_chat(act, size=(80, 24))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 15), (120, 40)])
+def test_notices_cover_neither_a_grown_prompt_nor_a_window(size: tuple[int, int]) -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("one\ntwo\nthree\nfour\nfive\nsix", send=False)
+        chat.app.tell_error(Refused("The disk is full. " * 8))
+        await chat.sees("The disk is full.", "four", "six")
+        line = chat.chat.status_line
+        assert line.region.y >= chat.chat.composer.region.bottom
+        assert line.region.bottom == size[1]
+        await chat.press("f9")
+        await chat.sees("Settings", "Theme", "Enter chooses")
+        chat.app.tell("Later")
+        await chat.press("escape")
+        await chat.sees("Later")
+
+    run_chat(act, size=size)
+
+
+def test_notice_stays_until_the_window_over_it_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_line, "NOTICE_S", 0.01)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("f9")
+        await chat.sees("Theme")
+        chat.app.tell("Written to a file.")
+        await chat.pilot.pause(0.1)
+        await chat.press("escape")
+        await chat.until(lambda: chat.app.screen is chat.chat)
+        await chat.sees("? keys")
+        await chat.lost_sight_of("Written to a file.")
+
+    run_chat(act)
 
 
 class _ManyModels(MemoryBackend):

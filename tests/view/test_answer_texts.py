@@ -62,7 +62,7 @@ def test_answer_texts_contain_only_the_answer(script: list[tuple[int, Event]], l
     """R001, R003: they contain no thought, no result and no seal, after any event of any turn."""
     turn = fold(hidden(script))
     assert copy_text(turn) == turn.answer
-    for text in (copy_text(turn), title_text(turn), speech_text(turn, locale)):
+    for text in (copy_text(turn), title_text(turn.answer), speech_text(turn, locale)):
         assert CANARY not in text
 
 
@@ -73,7 +73,7 @@ def test_answer_texts_are_empty_without_an_answer() -> None:
         *tool_call_events(2, "find", "{}", "it"),
         STOP,
     )
-    assert (copy_text(turn), title_text(turn), speech_text(turn)) == ("", "", "")
+    assert (copy_text(turn), title_text(turn.answer), speech_text(turn)) == ("", "", "")
 
 
 def test_copy_text_is_the_answer_verbatim() -> None:
@@ -82,8 +82,9 @@ def test_copy_text_is_the_answer_verbatim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "title"),
+    ("text", "title"),
     [
+        ("What is 2+2? And 3+3?", "What is 2+2?"),
         ("# The weather in *Lima*\n\nIt is warm.", "The weather in Lima"),
         ("**Summary**\n\nIt is warm.", "Summary"),
         ("Okay, so it is warm in Lima. And dry.", "So it is warm in Lima"),
@@ -101,13 +102,13 @@ def test_copy_text_is_the_answer_verbatim() -> None:
         ("👩‍💻" * 80, "👩‍💻" * 59 + "…"),
     ],
 )
-def test_title_text_of_answers(answer: str, title: str) -> None:
-    assert title_text(answered(answer)) == title
+def test_title_text_of_questions_and_answers(text: str, title: str) -> None:
+    assert title_text(text) == title
 
 
 @given(TEXTS, st.integers(0, 30))
 def test_title_text_is_one_short_line(text: str, times: int) -> None:
-    title = title_text(answered(text * times))
+    title = title_text(text * times)
     assert len(list(iter_graphemes(title))) <= 60
     assert len(title.splitlines()) <= 1
     assert title == title.strip()
@@ -177,7 +178,7 @@ NASTY = [
 
 
 @pytest.mark.parametrize("piece", NASTY)
-@pytest.mark.parametrize("make", [speech_text, title_text])
+@pytest.mark.parametrize("make", [speech_text, lambda turn: title_text(turn.answer)])
 def test_answer_texts_take_linear_time(make: Callable[[Turn], str], piece: str) -> None:
     def work(size: int) -> Callable[[], object]:
         turn = answered(piece * size)

@@ -62,6 +62,26 @@ def test_summary_else_uses_the_first_long_enough_sentence(text: str, line: str) 
     assert by is SummaryBy.EXTRACT
 
 
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (["The user wants a cake. Chocolate fits best."], "Chocolate fits best"),
+        (
+            ["I look for a train. The one at 9 is the cheapest. Let me write that."],
+            "The one at 9 is the cheapest",
+        ),
+        (["O trem sai às nove. Vou responder agora."], "O trem sai às nove"),
+        (["The first thought is here.", "Seven times eight is 56.\nYes."], "Seven times eight is 56"),
+        (["I'll answer with the sum."], "I'll answer with the sum"),
+        (["No. Yes."], "Yes"),
+    ],
+)
+def test_summary_of_an_ended_turn_says_what_was_accomplished(texts: list[str], line: str) -> None:
+    """R094, R095: the last sentence that is a result, once there is one."""
+    events = [event for n, text in enumerate(texts) for event in thought_events(n, text)]
+    assert summary_line(untimed_turn(*events, STOP)) == (line, SummaryBy.EXTRACT)
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "Hmm.", "Okay, let me think."])
 def test_summary_is_empty_without_text(text: str) -> None:
     assert summary_line(untimed_turn(*thought_events(0, text))) == ("", SummaryBy.NOBODY)

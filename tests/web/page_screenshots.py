@@ -235,7 +235,8 @@ def search(page: Page, gateway: GatewayProcess) -> None:
     keep_conversations(gateway)
     page.keyboard.press("Control+k")
     page.wait_for_selector(".dialog .input")
-    page.keyboard.type("square")
+    page.check("input[value=thoughts]")
+    page.fill(".dialog .input", "square")
     page.wait_for_selector(".hit")
 
 
@@ -275,7 +276,7 @@ def refused(page: Page, gateway: GatewayProcess) -> None:
     picker(page, gateway)
     page.locator(".option", has_text="claude-opus-4.5").first.click()
     ask(page, "Why is the sky blue?")
-    page.wait_for_selector(".toast.bad")
+    page.wait_for_selector(".error-card")
 
 
 SCENES: tuple[Callable[[Page, GatewayProcess], None], ...] = (

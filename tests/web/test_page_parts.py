@@ -73,12 +73,11 @@ def test_search_over_thoughts_opens_the_block_at_the_hit(visit: PageVisit, gatew
     page.keyboard.press("Control+k")
     page.wait_for_selector("dialog.search")
     page.keyboard.type("marigold")
+    page.wait_for_selector("text=Nothing has these words")
+    page.check("input[value=thoughts]")
     page.locator(".hit").first.wait_for()
     assert page.locator(".hit").count() == 1
     assert page.locator(".hit mark").first.inner_text() == "marigold"
-    page.uncheck("input[value=thoughts]")
-    page.wait_for_selector("text=Nothing has these words")
-    page.check("input[value=thoughts]")
     page.locator(".hit").click()
     page.wait_for_selector("thinking-block")
     page.wait_for_function("() => document.querySelector('thinking-block').open")
@@ -234,8 +233,8 @@ def test_the_picker_says_what_each_models_thinking_can_do(visit: PageVisit) -> N
         "Thinking: off",
     ]
     ask(page, "hello")
-    page.wait_for_selector(".toast.bad")
-    assert "ANTHROPIC_API_KEY" in page.inner_text(".toast.bad"), (
+    page.wait_for_selector(".error-card")
+    assert "ANTHROPIC_API_KEY" in page.inner_text(".error-card"), (
         "R046: what is missing is said, and nothing else is tried"
     )
     assert page.input_value("#message") == "hello"

@@ -151,7 +151,7 @@ def test_a_question_that_fails_is_given_back_before_what_was_written_meanwhile(v
     page.fill("#message", "the second")
     for route in delayed.routes:
         route.fulfill(status=500)
-    page.wait_for_selector(".toast.bad")
+    page.wait_for_selector(".error-card")
     assert page.input_value("#message") == "the first\n\nthe second"
 
 
@@ -262,7 +262,7 @@ def test_a_name_that_comes_late_does_not_move_the_reader(visit: PageVisit, gatew
     delayed = DelayedRequests(page, f"**/{first_session}", "PATCH")
     page.get_by_role("button", name="Actions for this conversation").click()
     page.get_by_role("button", name="Rename").click()
-    page.fill("dialog input", "Another name")
+    page.get_by_label("Title").fill("Another name")
     page.keyboard.press("Enter")
     delayed.wait()
     page.click(f"a[href='#{second_session}']")
@@ -501,9 +501,9 @@ def test_a_question_from_two_windows_is_refused_in_plain_words(
     refusal = {"code": "turn_running", "message": "Turn trn_1 of session ses_1 is still running."}
     page.route("**/turns", lambda route: route.fulfill(status=409, json={"error": refusal}))
     ask(page, QUICK_QUESTION)
-    page.wait_for_selector(".toast.bad")
-    assert "An answer is still on its way" in page.inner_text(".toast.bad")
-    assert "ses_" not in page.inner_text(".toast.bad")
+    page.wait_for_selector(".error-card")
+    assert "An answer is still on its way" in page.inner_text(".error-card")
+    assert "ses_" not in page.inner_text(".error-card")
     assert page.input_value("#message") == QUICK_QUESTION
 
 

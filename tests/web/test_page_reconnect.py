@@ -34,7 +34,7 @@ def test_a_first_visit_needs_no_key_and_one_click(visit: PageVisit) -> None:
     order = page.evaluate("() => [...document.querySelector('.reply').children].map(one => one.localName)")
     assert order.index("thinking-block") < order.index("div")
     assert page.evaluate("() => document.querySelector('thinking-block').open") is False
-    assert page.title().startswith(ANSWER)
+    assert page.title().startswith(PUZZLE)
 
 
 def test_a_reload_in_mid_stream_goes_on_with_text_and_clock(visit: PageVisit) -> None:
@@ -77,9 +77,9 @@ def test_a_question_that_does_not_get_through_is_given_back(visit: PageVisit) ->
     page.clock.install()
     visit.context.set_offline(True)
     ask(page, "hello")
-    while not page.locator(".toast.bad").count():
+    while not page.locator(".error-card").count():
         page.clock.run_for(500)  # it tries again for some seconds
-    assert "offline" in page.inner_text(".toast.bad")
+    assert "offline" in page.inner_text(".error-card")
     assert page.input_value("#message") == "hello"
     visit.context.set_offline(False)
 

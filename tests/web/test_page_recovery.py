@@ -28,17 +28,15 @@ def test_thinking_without_an_answer_can_be_retried_or_taken_as_a_draft(
     )
     page = visit.open(session)
     wait_for_answers(page)
-    expect(
-        page.locator("thinking-block").get_by_text("Model provided reasoning but no response")
-    ).to_be_visible()
+    expect(page.locator(".error-card")).to_contain_text("Model provided reasoning but no response")
     page.get_by_role("button", name="Use as draft").click()
     expect(page.locator("#message")).to_have_value("Times three.")
     expect(page.locator("#message")).to_be_focused()
     page.fill("#message", "")
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Try again").click()
     wait_for_answers(page, 2)
     assert "51" in (page.text_content(".answer >> nth=-1") or "")
-    assert page.locator(".exchange >> nth=1").get_by_role("button", name="Retry").count() == 0
+    assert page.locator(".exchange >> nth=1").get_by_role("button", name="Try again").count() == 0
 
 
 @pytest.mark.parametrize(

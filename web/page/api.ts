@@ -27,6 +27,8 @@ export interface Message {
   role: "user" | "assistant" | "tool";
   content: string;
   images: { media_type: string; data: string }[];
+  /** The turns that replace each other here, the oldest first; empty where there is one alone. */
+  versions: string[];
   model: string;
   /** The entries that fold to the turn of an assistant's message. */
   entries: Entry[];
@@ -59,8 +61,10 @@ export interface Model {
   efforts: string[];
   can_be_off: boolean;
   visible: string;
-  /** Found out here: a key is there, a server of one's own may be, or neither. */
-  ready?: "key" | "own" | "";
+  /** Found out here: a key is there, a server of one's own answers, or neither. */
+  ready?: "key" | "own" | "down" | "";
+  /** Why it is not ready, in a few words. */
+  missing?: string;
 }
 
 export interface NewAgent {

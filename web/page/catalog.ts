@@ -12,6 +12,8 @@ interface Provider {
   name: string;
   has_key: boolean;
   local: boolean;
+  /** Whether a local server answers; null for others. */
+  answers: boolean | null;
 }
 
 let defaultModel = "";
@@ -24,6 +26,11 @@ export function findModel(name: string): Model | undefined {
   const matches = ({ id, providers }: Model): boolean =>
     id === wanted || providers.some((provider) => `${provider}/${id}` === wanted);
   return models.find(matches);
+}
+
+/** Whether a model may think; one that nobody knows may. */
+export function modelThinks(name: string): boolean {
+  return findModel(name)?.thinking !== "none";
 }
 
 /** Whether a model comes with the gateway. */
@@ -58,8 +65,12 @@ export function loadModels(again = false): Promise<Model[]> {
     (list) => {
       const keyed = new Set(list.providers.filter(({ has_key, local }) => has_key && !local).map(({ name }) => name));
       for (const model of list.models) {
-        const withKey = model.providers.some((name) => keyed.has(name));
-        model.ready = withKey ? "key" : model.has_key ? "own" : "";
+        const named = list.providers.filter(({ name }) => model.providers.includes(name));
+        const silent = named.filter(({ answers }) => answers === false).map(({ name }) => name);
+        const withKey = named.some(({ name }) => keyed.has(name));
+        const answering = named.some(({ answers }) => answers);
+        model.ready = withKey ? "key" : answering ? "own" : silent[0] ? "down" : "";
+        model.missing = missingText(model, silent);
       }
       models = list.models;
       defaultModel = list.default ?? builtInName();
@@ -71,6 +82,12 @@ export function loadModels(again = false): Promise<Model[]> {
     },
   );
   return loading;
+}
+
+/** Why a model is not ready, in a few words. */
+function missingText({ ready, providers }: Model, silent: string[]): string {
+  if (ready === "down") return t("picker.no_server", { names: silent.slice(0, 3).join(", ") });
+  return ready ? "" : t("picker.no_key", { names: providers.slice(0, 3).join(", ") });
 }
 
 /** The agents of the workspace, and the gateway's own. */

@@ -37,10 +37,36 @@ export function loadMessages(
   return requestJson(`/api/sessions/${session}/messages?${parameters}`, signal ? { signal } : {});
 }
 
-/** Starts a turn; tried again, it is still asked once. */
-export function startTurn(session: string, prompt: string, { agent, model, thinking }: Choice): Promise<TurnSummary> {
+/** Starts a turn, perhaps in the place of another one; tried again, it is still asked once. */
+export function startTurn(
+  session: string,
+  prompt: string,
+  { agent, model, thinking }: Choice,
+  replaces = "",
+): Promise<TurnSummary> {
   // The same key for every try, so that the question is asked once.
   const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
-  const body = { prompt, ...(agent ? { agent } : model ? { model } : {}), ...(thinking ? { thinking } : {}) };
+  const body = {
+    prompt,
+    ...(replaces && { replaces }),
+    ...(agent ? { agent } : model ? { model } : {}),
+    ...(thinking ? { thinking } : {}),
+  };
   return retryTemporary(() => requestJson<TurnSummary>(`/api/sessions/${session}/turns`, { body, headers }));
+}
+
+export const TURNS_PER_PAGE = 20;
+const TURNS_TO_CHECK = 5;
+
+/** The last messages, back to a turn that is known. */
+export async function loadNewest(session: string, known: (turn: string) => boolean): Promise<Message[]> {
+  let items: Message[] = [];
+  let after = "";
+  do {
+    const limit = after ? TURNS_PER_PAGE : TURNS_TO_CHECK;
+    const page = await loadMessages(session, limit, { order: "newest", after });
+    items = [...page.items, ...items];
+    after = page.next;
+  } while (after && !known(items[0]?.turn ?? ""));
+  return items;
 }

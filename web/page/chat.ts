@@ -4,19 +4,31 @@
  */
 
 import { ApiError, type Message, type Session, type TurnSummary } from "./api.js";
-import { createSession, deleteSession, loadMessages, loadSession, startTurn } from "./chat-requests.js";
+import { modelThinks } from "./catalog.js";
+import {
+  createSession,
+  deleteSession,
+  loadMessages,
+  loadNewest,
+  loadSession,
+  startTurn,
+  TURNS_PER_PAGE,
+} from "./chat-requests.js";
 import { button, h, show } from "./dom.js";
+import { refusalCard } from "./error-card.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
+import { Exchanges } from "./exchanges.js";
 import type { Place } from "./place.js";
 import type { Choice } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 import { ScrollFollow, whenNear } from "./scroll-follow.js";
 import { StatusLine } from "./status-line.js";
-import { showError } from "./toasts.js";
+import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
 /** What the conversation tells the page around it, and asks of it. */
-export interface ChatHost extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer"> {
+export interface ChatHost
+  extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
   /** The session, or its state, is another one. */
   changed(): void;
   /** The new conversation has become this one. */
@@ -24,10 +36,12 @@ export interface ChatHost extends Pick<ExchangeHost, "askAgain" | "draft" | "foc
   /** Something began or ended that lists and other windows should know of. */
   sessionChanged(session: string): void;
   welcome(): HTMLElement;
+  /** Opens what the address names once more. */
+  retry(): void;
+  /** Begins a new conversation. */
+  startNew(): void;
 }
 
-const TURNS_PER_PAGE = 20;
-const TURNS_TO_CHECK = 5;
 const LOADING_AFTER_MS = 300;
 const SENDING_AFTER_MS = 250;
 
@@ -38,7 +52,7 @@ export class Chat {
   session: Session | null = null;
   /** Whether it could not be loaded, and may be if it is opened again. */
   failed = false;
-  exchanges = new Map<string, Exchange>();
+  exchanges = new Exchanges();
   private list = h("div", { class: "exchanges" });
   private scroller: HTMLElement;
   private scroll: ScrollFollow;
@@ -58,6 +72,7 @@ export class Chat {
   private earlier = "";
   private later = "";
   private extending = false;
+  private refusal: HTMLElement | null = null;
 
   constructor(private host: ChatHost) {
     this.scroller = h(
@@ -88,17 +103,6 @@ export class Chat {
     });
   }
 
-  /** The exchange that runs, if one does. */
-  get running(): Exchange | null {
-    return [...this.exchanges.values()].reverse().find((exchange) => exchange.running) ?? null;
-  }
-
-  /** The first prompt of the window; it serves as title until there is one. */
-  get firstPrompt(): string {
-    const [first] = this.exchanges.values();
-    return first?.prompt.split("\n")[0]?.slice(0, 80) ?? "";
-  }
-
   /** Opens a conversation, at its end or at a place in it; an empty id is a new one. */
   async open({ session, turn, block }: Place): Promise<void> {
     if (session && session === this.session?.id) {
@@ -111,6 +115,7 @@ export class Chat {
     if (!session) {
       this.list.replaceChildren(this.host.welcome());
       this.list.classList.add("empty");
+      this.scroll.toStart(); // it begins with its headline, also where the window is low
     }
     this.host.changed();
     if (!session) return;
@@ -134,18 +139,20 @@ export class Chat {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status === 404) return this.missing();
-      this.status.show(error instanceof ApiError ? error.message : t("error.broken"));
+      const text = error instanceof ApiError ? error.message : t("error.broken");
+      this.status.showProblem(text, { name: t("retry"), act: () => this.host.retry() });
       if (!(error instanceof ApiError)) console.error(error);
       this.failed = true;
       this.host.changed();
     }
   }
 
-  /** Asks; the conversation is created with its first question. */
-  async ask(prompt: string, choice: Choice): Promise<void> {
-    const { id: sessionId } = this;
+  /** Asks, perhaps in the place of another turn; the conversation is created with its first question. */
+  async ask(prompt: string, choice: Choice, replaces = ""): Promise<void> {
+    const { id: sessionId, host } = this;
     const { signal } = this.opening;
     if (this.later) await this.load("");
+    this.refusal?.remove();
     const sending = sendingNode(prompt);
     const sendingTimer = window.setTimeout(() => {
       this.list.append(sending);
@@ -154,7 +161,7 @@ export class Chat {
     try {
       const created = sessionId ? null : await createSession(choice);
       const id = created?.id ?? sessionId;
-      const turn = await startTurn(id, prompt, choice).catch((error: unknown) => {
+      const turn = await startTurn(id, prompt, choice, replaces).catch((error: unknown) => {
         if (created) deleteSession(id); // nothing was said in it
         throw error;
       });
@@ -163,12 +170,25 @@ export class Chat {
       if (signal.aborted) return this.host.sessionChanged(id);
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
       if (created) this.sessionCreated(created);
-      this.showAsked(turn, prompt, choice.agent && choice.name);
+      if (replaces) await this.load("");
+      this.showAsked(turn, prompt, choice);
       this.host.sessionChanged(id);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ApiError)) showError(error);
+      else this.showRefused(error, () => (replaces ? host.replace(replaces, prompt) : host.askAgain(prompt)));
+      throw error;
     } finally {
       clearTimeout(sendingTimer);
       sending.remove();
     }
+  }
+
+  /** Says why a question was not taken; it is still in the message box. */
+  private showRefused(error: ApiError, again: () => void): void {
+    this.refusal = refusalCard(error, again, () => this.host.pickAnswerer());
+    this.list.append(this.refusal);
+    tellScreenReader(error.message);
+    this.toEnd();
   }
 
   private sessionCreated(session: Session): void {
@@ -177,12 +197,13 @@ export class Chat {
     this.host.created(session.id);
   }
 
-  private showAsked(turn: TurnSummary, prompt: string, agent: string): void {
+  private showAsked(turn: TurnSummary, prompt: string, { agent, name, model, thinking }: Choice): void {
     if (this.list.classList.contains("empty")) this.list.replaceChildren();
     this.list.classList.remove("empty");
     const known = this.exchanges.get(turn.id); // another window, or a look at the gateway, may have told of it
     const exchange = known ?? this.createExchange(turn.id);
-    exchange.agent = agent;
+    exchange.agent = agent && name;
+    exchange.expectsThinking = !!agent || (thinking !== "off" && modelThinks(model));
     if (!known) exchange.addPrompt(prompt);
     if (!known) this.list.append(exchange.node);
     exchange.follow();
@@ -194,7 +215,10 @@ export class Chat {
   async refresh(): Promise<void> {
     const { session } = this;
     if (!session || this.later) return;
-    const newest = await Promise.all([loadSession(session.id), this.loadNewest(session.id)]).catch((error: unknown) => {
+    const newest = await Promise.all([
+      loadSession(session.id),
+      loadNewest(session.id, (turn) => this.id !== session.id || this.exchanges.has(turn)),
+    ]).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
     });
@@ -208,43 +232,15 @@ export class Chat {
     this.host.changed();
   }
 
-  /** The last messages, back to one that is known here. */
-  private async loadNewest(session: string): Promise<Message[]> {
-    let items: Message[] = [];
-    let after = "";
-    do {
-      const limit = after ? TURNS_PER_PAGE : TURNS_TO_CHECK;
-      const page = await loadMessages(session, limit, { order: "newest", after });
-      items = [...page.items, ...items];
-      after = page.next;
-    } while (after && this.id === session && !this.exchanges.has(items[0]?.turn ?? ""));
-    return items;
-  }
-
-  /** Draws everything in the window as the preferences say now. */
-  restyle(): void {
-    for (const exchange of this.exchanges.values()) exchange.restyle();
-  }
-
-  /** Draws the names of those who answered again, once the models are known. */
-  redrawNames(): void {
-    for (const exchange of this.exchanges.values()) if (exchange.turn.outcome || exchange.running) exchange.draw();
-  }
-
   expandAll(): void {
     this.scroll.stop();
-    for (const exchange of this.exchanges.values()) exchange.expandAll();
+    this.exchanges.expandAll();
   }
 
   /** Opens all thinking, or closes all of it when nothing is closed. */
   toggleAll(): void {
-    const thinking = [...this.exchanges.values()].filter(({ block }) => block.state.view);
-    if (thinking.every(({ block }) => block.open)) this.collapseAll();
+    if (this.exchanges.expanded) this.exchanges.collapseAll();
     else this.expandAll();
-  }
-
-  collapseAll(): void {
-    for (const { block } of this.exchanges.values()) block.collapseAll();
   }
 
   /** Shows a turn, and opens a step in it. */
@@ -274,7 +270,7 @@ export class Chat {
   /** What the address names is not there. */
   missing(): void {
     this.clear();
-    this.status.show(t("error.gone"));
+    this.status.showProblem(t("error.gone"), { name: t("new"), act: () => this.host.startNew() });
     this.host.changed();
   }
 
@@ -332,7 +328,7 @@ export class Chat {
     const fresh = this.createExchanges(page.items);
     // A map keeps the order of insertion, and these stand before the others.
     const known = [...this.exchanges].filter(([, exchange]) => !fresh.includes(exchange));
-    this.exchanges = new Map([...fresh.map((exchange) => [exchange.id, exchange] as const), ...known]);
+    this.exchanges = new Exchanges([...fresh.map((exchange) => [exchange.id, exchange] as const), ...known]);
     this.list.prepend(...fresh.map(({ node }) => node));
     this.setCursors(page.next, this.later);
     this.scroller.scrollTop = scrollTop + this.scroller.scrollHeight - scrollHeight;
@@ -385,6 +381,10 @@ export class Chat {
       askAgain: (prompt) => host.askAgain(prompt),
       draft: (text) => host.draft(text),
       focusComposer: () => host.focusComposer(),
+      pickAnswerer: () => host.pickAnswerer(),
+      replace: (turn, prompt) => host.replace(turn, prompt),
+      showVersion: (turn) => void this.load(turn).then(() => this.goTo(turn, null), showError),
+      session: () => this.id,
       stopFollowing: () => this.scroll.stop(),
       ended: () => {
         host.changed();

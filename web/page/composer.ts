@@ -7,12 +7,11 @@ import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
 import { type Choice, currentPreferences, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
 import { readStored, writeStored } from "./storage.js";
-import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 /** What the composer asks of the page around it. */
 export interface ComposerHost {
-  ask(prompt: string, choice: Choice): Promise<void>;
+  ask(prompt: string, choice: Choice, replaces: string): Promise<void>;
   stop(): void;
   answerNow(): void;
   showThinking(display: Policy): void;
@@ -112,7 +111,7 @@ export class Composer {
         ...DEFAULT_CHOICE,
         agent,
         model: agent ? "" : model,
-        name: localSettings().names?.[own] ?? ((agent && agentName) || own),
+        name: localSettings().names?.[own] ?? (agent ? agentName || t("agent") : own),
       };
     else if (id)
       this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
@@ -154,18 +153,24 @@ export class Composer {
     if (command && !(await sendAnyway(command))) return this.area.focus();
     if (sessionId !== this.sessionId || this.area.value.trim() !== prompt) return;
     this.put("");
-    await this.ask(prompt).catch((error: unknown) => {
-      showError(error);
-      this.giveBack(prompt, sessionId ?? "");
-    });
+    // Why it was refused is said in the conversation.
+    await this.ask(prompt).catch(() => this.giveBack(prompt, sessionId ?? ""));
+  }
+
+  /** Asks once more; what was given back to the message box is taken from there. */
+  async askAgain(prompt: string): Promise<void> {
+    const { sessionId } = this;
+    const givenBack = this.area.value.trim() === prompt;
+    if (givenBack && !this.busy) this.put("");
+    await this.ask(prompt).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
   }
 
   /** Have something asked; one thing at a time. */
-  async ask(prompt: string): Promise<void> {
+  async ask(prompt: string, replaces = ""): Promise<void> {
     if (this.busy) return;
     this.busy = this.send.disabled = true;
     try {
-      await this.host.ask(prompt, this.choice);
+      await this.host.ask(prompt, this.choice, replaces);
     } finally {
       this.busy = false;
       this.typed();

@@ -1,9 +1,13 @@
 /** The words of dialogs, which are fetched with the first of them. */
 
+import { addIcons } from "./dom.js";
+import { MORE_PATHS } from "./more-icons.js";
 import { addWords, type Table } from "./words.js";
 
 // biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
+  "failed": ["The answer failed.", "A resposta falhou."],
+  "edit": ["Edit and ask again", "Editar e perguntar de novo"],
   "cancel": ["Cancel", "Cancelar"],
   "saved": ["Saved", "Salvo"],
   "copy.label": ["Copy answer", "Copiar resposta"],
@@ -21,7 +25,6 @@ const MORE: Table = {
   "approval.allow": ["Allow", "Permitir"],
   "approval.decline": ["Decline", "Recusar"],
   "approval.asked": ["A tool waits for your approval: {name}", "Uma ferramenta aguarda sua aprovação: {name}"],
-  "retry": ["Retry", "Tentar de novo"],
   "as_draft": ["Use as draft", "Usar como rascunho"],
   "resume.prompt": ["Please go on where you stopped.", "Continue de onde parou, por favor."],
   "link": ["Link to a step", "Link para um passo"],
@@ -29,6 +32,11 @@ const MORE: Table = {
   "link.copy": ["Copy link:", "Copiar link:"],
   "aside": ["What {name} did", "O que {name} fez"],
   "assistant": ["Assistant", "Assistente"],
+  "versions": ["Versions", "Versões"],
+  "versions.previous": ["Previous version", "Versão anterior"],
+  "versions.next": ["Next version", "Próxima versão"],
+  "versions.compare": ["Compare versions", "Comparar versões"],
+  "find.all": ["Find in this conversation", "Buscar nesta conversa"],
   "find.count": ["{i} of {n}", "{i} de {n}"],
   "find.none": ["Nothing found", "Nada encontrado"],
   "find.next": ["Next", "Próximo"],
@@ -40,7 +48,7 @@ const MORE: Table = {
   "search.thoughts": ["Thoughts", "Pensamentos"],
   "search.tools": ["Tools", "Ferramentas"],
   "search.none": ["Nothing has these words. Try fewer of them, or another place.", "Nada tem essas palavras. Tente menos palavras, ou outro lugar."],
-  "search.start": ["Looks through everything that was asked, answered and thought.", "Procura em tudo o que foi perguntado, respondido e pensado."],
+  "search.start": ["Looks through what was asked and answered, and through thoughts and tools where you ask for it.", "Procura no que foi perguntado e respondido e, se você pedir, nos pensamentos e nas ferramentas."],
   "search.found": ["{n} place found|{n} places found", "{n} lugar encontrado|{n} lugares encontrados"],
   "kind.prompt": ["Question", "Pergunta"],
   "kind.answer": ["Answer", "Resposta"],
@@ -53,6 +61,10 @@ const MORE: Table = {
   "picker.house": ["The gateway's own agents", "Agentes do próprio gateway"],
   "picker.key": ["Ready to use", "Prontos para usar"],
   "picker.own": ["On a server of your own", "Em um servidor seu"],
+  "picker.typed": ["As you wrote it", "Como você escreveu"],
+  "picker.down": ["Server does not answer", "Servidor não responde"],
+  "picker.no_key": ["no key for {names}", "sem chave para {names}"],
+  "picker.no_server": ["no server answers for {names}", "nenhum servidor responde por {names}"],
   "picker.nokey": ["Need a key", "Precisam de chave"],
   "picker.none": ["No model or agent has this in its name.", "Nenhum modelo ou agente tem isso no nome."],
   "can.none": ["Does not think", "Não pensa"],
@@ -105,6 +117,9 @@ const MORE: Table = {
   "open.collapsed": ["Closed", "Fechado"],
   "open.peek": ["Newest line", "Linha mais recente"],
   "open.expanded": ["Open", "Aberto"],
+  "settings.running_icon": ["Sign of work", "Sinal de atividade"],
+  "running_icon.dot": ["A dot that breathes", "Um ponto que pulsa"],
+  "running_icon.gear": ["A gear that turns", "Uma engrenagem que gira"],
   "settings.render": ["Text of thoughts", "Texto do pensamento"],
   "render.markdown": ["Formatted", "Formatado"],
   "render.plain": ["As it was written", "Como foi escrito"],
@@ -155,7 +170,8 @@ const MORE: Table = {
   "replay.none": ["The pace of this answer was not kept.", "O ritmo desta resposta não foi guardado."],
 };
 
-/** Know them from now on; whoever opens a dialog says so. */
+/** Know them from now on, and the icons that go with them; whoever opens a dialog says so. */
 export function addDialogWords(): void {
   addWords(MORE);
+  addIcons(MORE_PATHS);
 }

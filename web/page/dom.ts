@@ -1,5 +1,7 @@
 /** Making nodes in one line: attributes, listeners and children; never HTML from text. */
 
+import type { MORE_PATHS } from "./more-icons.js";
+
 export type Child = Node | string | null | undefined | false;
 type Props = Record<string, unknown>;
 
@@ -39,7 +41,7 @@ export function say(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
 
-const PATHS = {
+const FIRST_PATHS = {
   menu: "M3 5.500h14M3 10h14M3 14.500h14",
   plus: "M10 4v12M4 10h12",
   search: "M9 15A6 6 0 1 0 9 3a6 6 0 0 0 0 12ZM13.400 13.400 17 17",
@@ -60,22 +62,25 @@ const PATHS = {
   down: "m5 8 5 5 5-5",
   up: "m5 12 5-5 5 5",
   close: "m5 5 10 10M15 5 5 15",
-  replay: "M4 10a6 6 0 1 0 1.900-4.400L4 7.300M4 3.500v3.800h3.800",
-  retry: "M16 10a6 6 0 1 1-1.900-4.400L16 7.300M16 3.500v3.800h-3.800",
-  play: "M6 4v12l10-6Z",
-  pause: "M7 4.500v11M13 4.500v11",
   download: "M10 3v9.500M5.500 8.500 10 13l4.500-4.500M4 16.500h12",
   upload: "M10 13V3.500M5.500 8 10 3.500 14.500 8M4 16.500h12",
   trash: "M4 5.500h12M8 5.500V3.500h4v2M5.500 5.500l.8 11h7.400l.8-11",
   pencil: "M4 16l.8-3.400L13.500 4l2.500 2.500-8.600 8.700Z",
-  link: "M8.500 11.500a3 3 0 0 0 4.300 0l2.700-2.700a3 3 0 0 0-4.300-4.300l-1 1M11.500 8.500a3 3 0 0 0-4.300 0l-2.700 2.700a3 3 0 0 0 4.300 4.300l1-1",
   key: "M12.500 11.500a4 4 0 1 0-4-4c0 .5.100 1 .3 1.400L3.500 14v2.500H6V15h1.500v-1.500h1.600l1.200-1.300",
   bolt: "M11 2.500 4.500 11H10l-1 6.500L15.500 9H10Z",
+  info: "M10 17.5a7.5 7.5 0 1 0 0-15 7.5 7.5 0 0 0 0 15ZM10 9.3V14M10 6.5h.01",
   alert: "M10 3 18 16.500H2ZM10 8v4M10 14.300h.01",
-  shield: "M10 3l6 2v4.500c0 3.700-2.500 6.300-6 7.500-3.500-1.200-6-3.800-6-7.500V5Z",
 } as const;
 
-export type IconName = keyof typeof PATHS;
+export type IconName = keyof typeof FIRST_PATHS | keyof typeof MORE_PATHS;
+
+const paths: Record<string, string> = { ...FIRST_PATHS };
+
+/** More icons, of parts that are fetched later. */
+export function addIcons(more: Record<string, string>): void {
+  Object.assign(paths, more);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A line icon, for the eye alone. */
@@ -85,7 +90,7 @@ export function icon(name: IconName): SVGElement {
   svg.setAttribute("aria-hidden", "true");
   svg.setAttribute("class", `icon icon-${name}`);
   const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", PATHS[name]);
+  path.setAttribute("d", paths[name] ?? "");
   svg.append(path);
   return svg;
 }

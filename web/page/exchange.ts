@@ -6,16 +6,15 @@
  */
 
 import type { Entry } from "../src/core/events.js";
-import { notice } from "../src/core/notices.js";
 import type { Block, Turn } from "../src/core/turn.js";
-import { findLocale, Words } from "../src/core/words.js";
 import type { ThinkingBlockElement } from "../src/element/element.js";
 import type { ThinkingEvents } from "../src/index.js"; // and the element's name, for the type checker
 import { Answer } from "./answer.js";
 import { type ApiError, type Message, requestJson, type State } from "./api.js";
-import { modelTitle } from "./catalog.js";
-import { button, h, say, show } from "./dom.js";
-import { blockPolicy, currentPreferences } from "./preferences.js";
+import { modelThinks, modelTitle } from "./catalog.js";
+import { ConnectionLine } from "./connection-line.js";
+import { h, say, show } from "./dom.js";
+import { blockPolicy, currentPreferences, currentRunningIcon } from "./preferences.js";
 import type { ReplyFooter } from "./reply-footer.js";
 import { showError, tellScreenReader } from "./toasts.js";
 import { followTurn } from "./turn-stream.js";
@@ -27,14 +26,24 @@ export interface ExchangeHost {
   /** Puts a text into the composer. */
   draft(text: string): void;
   focusComposer(): void;
+  /** Opens the dialog that chooses who answers. */
+  pickAnswerer(): void;
   /** Stops scrolling along with what is new. */
   stopFollowing(): void;
   ended(exchange: Exchange): void;
+  /** Asks in the place of a question; what was there is kept as another version. */
+  replace(turn: string, prompt: string): void;
+  /** Goes to another version of an exchange. */
+  showVersion(turn: string): void;
+  /** The id of the conversation. */
+  session(): string;
   /** There is no such turn any more. */
   gone(): void;
 }
 
 const PATIENCE_MS = 20_000;
+/** A connection that is back within this time leaves the thinking as it is. */
+const LOST_AFTER_MS = 1_500;
 const FIRST_TOPIC_MS = 2_000;
 const TOPIC_MS = 10_000;
 /** Assistants of assistants are shown in place up to this depth, and beside the conversation below it. */
@@ -44,21 +53,23 @@ export class Exchange {
   readonly node = h("article", { class: "exchange" });
   readonly answer = new Answer();
   readonly prompts: string[] = [];
+  /** The turns that replace each other here, the oldest first. */
+  versions: string[] = [];
   readonly reply = h("div", { class: "reply" });
   block: ThinkingBlockElement;
   running = false;
   state: State = "done";
   /** The name of the agent that was asked; empty where a model was. */
   agent = "";
-  private promptsNode = h("div", { class: "asked" });
+  readonly promptsNode = h("div", { class: "asked" });
   private heading = h("h2", { class: "sr" });
-  private connectionLine = h("p", { class: "link-state", hidden: true });
-  private notice = h("p", { class: "notice", hidden: true });
+  private connection = new ConnectionLine(() => this.resume());
+  /** Whether thinking is to be waited for. */
+  expectsThinking = true;
   private approvals = h("div", { class: "approvals", hidden: true });
   private footer: ReplyFooter | null = null;
   private unfollow: (() => void) | null = null;
   private frame = 0;
-  private silenceTimer = 0;
   private lostTimer = 0;
   private model = "";
   private topic = "";
@@ -71,7 +82,7 @@ export class Exchange {
   ) {
     this.node.id = id;
     this.block = this.createOwnBlock();
-    this.reply.append(this.heading, this.block, this.answer.node, this.notice, this.approvals, this.connectionLine);
+    this.reply.append(this.heading, this.block, this.answer.node, this.approvals, this.connection.node);
     this.node.append(this.promptsNode, this.reply);
     this.reply.hidden = true;
     this.answer.node.hidden = true;
@@ -102,6 +113,7 @@ export class Exchange {
   /** Shows a stored message. */
   showMessage(message: Message): void {
     this.agent = message.agent_name;
+    if (message.versions[0]) this.versions = message.versions;
     if (message.role === "user") return this.addPrompt(message.content, message.images.length);
     if (message.role === "tool") return;
     this.model = message.model;
@@ -116,9 +128,8 @@ export class Exchange {
   take(entry: Entry): void {
     if (entry.seq <= this.turn.seq || this.turn.outcome) return;
     this.block.feed(entry);
-    clearTimeout(this.silenceTimer);
-    if (this.connectionLine.textContent === t("still")) this.setConnectionLine("");
     const { event } = entry;
+    if (event.type === "block.started") this.connection.stopWaiting();
     if (event.type === "block.started" && this.depth(event.block) > DEEPEST_IN_PLACE) this.closeStep(event.block);
     this.drawSoon();
   }
@@ -129,16 +140,18 @@ export class Exchange {
     this.running = true;
     this.state = "running";
     this.reply.hidden = false;
-    if (!this.turn.blocks[0]) this.block.setAttribute("status", "pending");
+    if (!this.turn.blocks[0]) {
+      if (this.expectsThinking) this.block.setAttribute("status", "pending");
+      this.connection.startWaiting(!this.expectsThinking);
+    }
     this.node.setAttribute("aria-busy", "true");
     this.nextTopicAt = performance.now() + FIRST_TOPIC_MS;
-    this.silenceTimer = window.setTimeout(() => this.setConnectionLine(t("still")), PATIENCE_MS);
     const listener = {
       entry: (entry: Entry) => this.take(entry),
       reset: () => this.restart(),
       end: (state: State) => this.ended(state),
       connected: (connected: boolean) => this.setConnected(connected),
-      saved: (saved: boolean) => this.setConnectionLine(saved ? "" : t("unsaved")),
+      saved: (saved: boolean) => this.connection.show({ unsaved: !saved }),
       lost: (error: ApiError) => this.lost(error),
     };
     this.unfollow = followTurn(this.id, listener, this.turn.seq);
@@ -148,7 +161,7 @@ export class Exchange {
   leave(): void {
     this.unfollow?.();
     this.unfollow = null;
-    clearTimeout(this.silenceTimer);
+    this.connection.stopWaiting();
     clearTimeout(this.lostTimer);
     cancelAnimationFrame(this.frame);
     this.frame = 0;
@@ -156,8 +169,7 @@ export class Exchange {
 
   /** Shows thinking as the preferences say now. */
   restyle(): void {
-    this.block.policy = blockPolicy();
-    this.block.setAttribute("render", currentPreferences().render);
+    styleBlock(this.block);
   }
 
   /** Opens every thought and step, but for what is too deep to be read in place. */
@@ -181,8 +193,7 @@ export class Exchange {
     const block = document.createElement("thinking-block");
     block.setAttribute("block-id", this.id);
     block.setAttribute("lang", currentLanguage()); // it is used before it stands in the document
-    block.setAttribute("render", currentPreferences().render);
-    block.policy = blockPolicy();
+    styleBlock(block);
     block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt));
     return block;
   }
@@ -216,15 +227,15 @@ export class Exchange {
 
   draw(): void {
     const { turn } = this;
-    const { live } = turn;
+    const live = this.running || turn.live; // without a connection the thinking is over, and the turn is not
     this.reply.hidden = !this.running && !turn.outcome;
-    if (this.running && turn.blocks[0]?.kind === "text") this.block.removeAttribute("status");
+    const waits = this.block.getAttribute("status") === "pending";
+    if (waits && turn.model && !modelThinks(turn.model)) {
+      this.block.removeAttribute("status");
+      this.connection.startWaiting(true);
+    } else if (this.running && turn.blocks[0]?.kind === "text") this.block.removeAttribute("status");
     say(this.heading, t("answer_by", { name: this.name() }));
     this.answer.set(turn.answer, live);
-    const drawnInBlock = !live && this.block.state.view !== null;
-    const text = live || drawnInBlock ? "" : notice(turn, new Words(findLocale(currentLanguage())));
-    say(this.notice, text);
-    show(this.notice, !!text);
     this.drawApprovals();
     if (live) this.tellTopic();
     else if (!this.running) this.drawFooter();
@@ -263,7 +274,7 @@ export class Exchange {
     this.state = state;
     this.node.removeAttribute("aria-busy");
     if (this.block.getAttribute("status") === "pending") this.block.removeAttribute("status");
-    this.setConnectionLine("");
+    this.connection.show({ problem: "", unsaved: false });
     this.draw();
     const count = this.turn.answer.split(/\s+/).filter(Boolean).length;
     if (count) tellScreenReader(t("ready", { words: t("words", { n: count }) }));
@@ -272,32 +283,34 @@ export class Exchange {
 
   private setConnected(connected: boolean): void {
     clearTimeout(this.lostTimer);
-    if (connected) return this.setConnectionLine("");
-    this.setConnectionLine(t("reconnecting"), true);
-    this.lostTimer = window.setTimeout(() => this.setConnectionLine(t("lost"), true), PATIENCE_MS);
+    this.connection.show({ problem: connected ? "" : t("reconnecting") });
+    if (connected) this.block.connected = true;
+    else this.lostTimer = window.setTimeout(() => this.showLost(), LOST_AFTER_MS);
+  }
+
+  /** Without a connection nothing is shown as going on. */
+  private showLost(): void {
+    this.block.connected = false;
+    this.lostTimer = window.setTimeout(() => this.connection.show({ problem: t("lost") }), PATIENCE_MS);
   }
 
   /** The gateway has nothing to follow, or refuses: what came stays, and can be continued. */
   private lost(error: ApiError): void {
     this.leave();
-    if (error.status !== 404) return this.setConnectionLine(error.message, true);
+    if (error.status !== 404) {
+      this.block.connected = false;
+      return this.connection.show({ problem: error.message });
+    }
     this.running = false;
     this.host.gone();
   }
 
   /** Continues where the connection broke. */
   private resume(): void {
-    if (this.unfollow) dispatchEvent(new Event("online"));
-    else this.follow();
-  }
-
-  /** A line on the state of the connection. */
-  private setConnectionLine(text: string, broken = false): void {
-    if (this.connectionLine.textContent === text) return;
-    const resume = broken && button(t("resume"), null, () => this.resume(), { class: "link" });
-    this.connectionLine.replaceChildren(text, resume || "");
-    show(this.connectionLine, !!text);
-    if (broken) tellScreenReader(text);
+    if (this.unfollow) return void dispatchEvent(new Event("online"));
+    this.connection.show({ problem: "" });
+    this.block.connected = true;
+    this.follow();
   }
 
   private drawSoon(): void {
@@ -342,6 +355,16 @@ export class Exchange {
       })
       .catch(showError);
   }
+}
+
+/** Shows thinking as the preferences say now. */
+function styleBlock(block: ThinkingBlockElement): void {
+  const policy = blockPolicy();
+  block.policy = policy;
+  block.setAttribute("render", currentPreferences().render);
+  block.setAttribute("running-icon", currentRunningIcon());
+  // The page's own style says it without brackets; the others are those of their documents.
+  block.strings = policy.preset === "default" ? { step: t("step") } : {};
 }
 
 /** What is shown for a question on its way. */

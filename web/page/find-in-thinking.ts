@@ -1,9 +1,13 @@
-/** Find in thinking: every place in the thoughts of the open conversation, one after the other, n of m. */
+/**
+ * Finds words in the open conversation, one place after the other, n of m: in its thoughts, or, from a search hit, in
+ * questions and answers too.
+ */
 
 import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import type { PageContext } from "./page-context.js";
+import type { Place } from "./place.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -11,21 +15,29 @@ addDialogWords();
 
 interface Found {
   exchange: Exchange;
-  block: number;
-  /** Which of the places in its thought. */
+  /** A thought by its number; without one it is the question or the answer. */
+  block: number | "prompt" | "answer";
+  /** Which of the places in its text. */
   nth: number;
+}
+
+/** Words that a search found, and where. */
+interface Hit {
+  place: Place;
+  words: string;
 }
 
 const NAME = "found-thought";
 let sheet: CSSStyleSheet | undefined;
 
 /** The search bar above the conversation. */
-export function createFinder(page: PageContext): { node: HTMLElement; close(): void } {
+export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLElement; close(): void } {
+  const label = t(hit ? "find.all" : "find");
   const words = h("input", {
     class: "input",
     type: "search",
-    "aria-label": t("find"),
-    placeholder: t("find"),
+    "aria-label": label,
+    placeholder: label,
     autocomplete: "off",
     spellcheck: "false",
   });
@@ -39,7 +51,7 @@ export function createFinder(page: PageContext): { node: HTMLElement; close(): v
     back?.focus();
   };
   const look = (): void => {
-    found = places([...page.chat.exchanges.values()], small(words.value.trim()));
+    found = places([...page.chat.exchanges.values()], small(words.value.trim()), !!hit);
     at = -1;
     if (found[0]) step(1);
     else {
@@ -64,6 +76,12 @@ export function createFinder(page: PageContext): { node: HTMLElement; close(): v
     button(t("close"), "close", close, { bare: true, class: "quiet" }),
   );
   words.addEventListener("input", look);
+  if (hit) {
+    words.value = hit.words;
+    found = places([...page.chat.exchanges.values()], small(hit.words), true);
+    at = found.findIndex((one) => matches(one, hit.place));
+    if (at >= 0) step(0); // else the place itself is shown: a tool's, or words that markup divides
+  }
   node.addEventListener("keydown", (event) => {
     if (composing(event)) return;
     if (event.key === "Escape") close();
@@ -80,22 +98,42 @@ function small(text: string): string {
   return text.replace(/İ/g, "i").toLowerCase();
 }
 
-function places(exchanges: Exchange[], sought: string): Found[] {
-  if (!sought) return [];
-  return exchanges.flatMap((exchange) =>
-    exchange.thoughts.flatMap((block) => {
-      const text = small(block.text);
-      const found: Found[] = [];
-      for (let from = text.indexOf(sought); from >= 0; from = text.indexOf(sought, from + sought.length))
-        found.push({ exchange, block: block.number, nth: found.length });
-      return found;
-    }),
-  );
+/** Whether this is in the block that a search hit names. */
+function matches({ exchange, block }: Found, place: Place): boolean {
+  if (exchange.id !== place.turn) return false;
+  if (typeof block === "number") return block === place.block;
+  const kind = place.block === null ? "prompt" : exchange.turn.blocks[place.block]?.kind;
+  return block === "prompt" ? kind === "prompt" : kind === "text";
 }
 
-/** Open the thought, bring the place into sight, and mark it. */
-async function show({ exchange, block, nth }: Found, sought: string): Promise<void> {
-  const { block: element } = exchange;
+function places(exchanges: Exchange[], sought: string, everywhere: boolean): Found[] {
+  if (!sought) return [];
+  return exchanges.flatMap((exchange) => {
+    const thoughts = exchange.thoughts.map(({ number, text }): [Found["block"], string] => [number, text]);
+    const texts: [Found["block"], string][] = everywhere
+      ? [["prompt", exchange.prompt], ...thoughts, ["answer", exchange.turn.answer]]
+      : thoughts;
+    return texts.flatMap(([block, text]) => placesIn(small(text), sought).map((_, nth) => ({ exchange, block, nth })));
+  });
+}
+
+function placesIn(text: string, sought: string): number[] {
+  const indices: number[] = [];
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length)) indices.push(at);
+  return indices;
+}
+
+/** Brings the place into sight, and marks it. */
+async function show(found: Found, sought: string): Promise<void> {
+  if (typeof found.block === "number") return showThought(found.exchange, found.block, found.nth, sought);
+  const home = found.block === "prompt" ? found.exchange.promptsNode : found.exchange.answer.node;
+  const range = nthRange(home, sought, found.nth) ?? nthRange(home, sought, 0);
+  (range?.startContainer.parentElement ?? home).scrollIntoView({ block: "center" });
+  if (range) mark(range, document);
+}
+
+/** Opens the thought, brings the place into sight, and marks it. */
+async function showThought({ block: element }: Exchange, block: number, nth: number, sought: string): Promise<void> {
   if (!element.state.view?.blocks.some((one) => one.block === block && one.open === "expanded") || !element.open) {
     element.choose(block, true, "find");
     element.open = true;
@@ -111,13 +149,7 @@ async function show({ exchange, block, nth }: Found, sought: string): Promise<vo
   const body = root.querySelector<HTMLElement>(".body");
   if (body)
     body.scrollTop += range.getBoundingClientRect().top - body.getBoundingClientRect().top - body.clientHeight / 2;
-  if (!CSS.highlights) return;
-  if (!sheet) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(`::highlight(${NAME}){background:light-dark(#ffe08a,#8a6a00);color:light-dark(#1b1b1f,#fff)}`);
-  }
-  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-  CSS.highlights.set(NAME, new Highlight(range));
+  mark(range, root);
 }
 
 /** The nth place of a text below a node, as it is drawn. */
@@ -146,4 +178,15 @@ function nthRange(home: Node, sought: string, nth: number): Range | null {
     before += length;
   }
   return null;
+}
+
+/** Marks a range in a tree, which needs the style for it. */
+function mark(range: Range, root: DocumentOrShadowRoot): void {
+  if (!CSS.highlights) return;
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(`::highlight(${NAME}){background:light-dark(#ffe08a,#8a6a00);color:light-dark(#1b1b1f,#fff)}`);
+  }
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  CSS.highlights.set(NAME, new Highlight(range));
 }

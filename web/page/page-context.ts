@@ -12,6 +12,8 @@ export interface PageContext {
   choose(choice: Choice): void;
   /** Goes to a place; without one, to a new conversation. */
   go(place: Partial<Place>): void;
+  /** Goes to a place and marks words there, with the way to the other places that have them. */
+  showHit(place: Place, words: string): void;
   /** Draws with the preferences of the moment; another language needs the page to be built again. */
   restyle(rebuild: boolean): void;
   /** A session changed: the list and other windows should know. */

@@ -39,6 +39,10 @@ export async function pickAnswerer(page: PageContext): Promise<void> {
     const found = rows.filter(({ choice, about }) =>
       `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(sought),
     );
+    const typed = filter.value.trim();
+    // A provider may have models that no list names.
+    if (/^[\w.-]+\/\S+$/.test(typed) && !found.some(({ choice }) => choice.model === typed))
+      found.push({ group: t("picker.typed"), choice: { ...DEFAULT_CHOICE, model: typed, name: typed }, about: "" });
     const groups = Map.groupBy(found, ({ group }) => group);
     list.replaceChildren(
       ...[...groups].map(([group, some]) =>
@@ -118,13 +122,13 @@ function rowsOf(models: Model[], agents: Agent[], own: OwnAgent[]): Row[] {
       .map((model) => ({
         group: t(`picker.${model.ready || "nokey"}`),
         choice: one({ model: model.id, name: model.id }),
-        about: `${ability(model)} · ${model.providers.slice(0, 3).join(", ")}${model.providers.length > 3 ? "…" : ""}`,
+        about: `${ability(model)} · ${model.missing || model.providers.slice(0, 3).join(", ")}`,
       })),
   ];
 }
 
 function rank({ ready }: Model): number {
-  return ["key", "own", ""].indexOf(ready ?? "");
+  return ["key", "own", "down", ""].indexOf(ready ?? "");
 }
 
 /** What a model's thinking can do, in a few words. */

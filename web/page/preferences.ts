@@ -5,7 +5,6 @@
 
 import { readPolicy } from "../src/core/open-rule.js";
 import type { Policy } from "../src/core/policy.js";
-import { namesPortuguese } from "../src/core/words.js";
 import { type Preferences, requestJson, workspace } from "./api.js";
 import { readStored, writeStored } from "./storage.js";
 import { setLanguage } from "./words.js";
@@ -13,6 +12,8 @@ import { setLanguage } from "./words.js";
 export interface LocalSettings {
   language?: string;
   theme?: string;
+  /** What turns or breathes while a model thinks. */
+  runningIcon?: string;
   preferences?: Preferences;
   /** Who answers new conversations. */
   choice?: Choice;
@@ -47,9 +48,11 @@ export function saveLocalSettings(more: LocalSettings, key = KEY): void {
   writeStored(key, JSON.stringify({ ...localSettings(key), ...more }));
 }
 
+const DEFAULT_LANGUAGE = "en-US";
+
 let preferences: Preferences = {
   display: readPolicy(),
-  language: "en-US",
+  language: DEFAULT_LANGUAGE,
   context_mode: "provider_default",
   render: "markdown",
   expand_key: "Alt+KeyE",
@@ -80,24 +83,26 @@ function readShownHere(): ThinkingShown | null {
   }
 }
 
-/** Takes what the last visit left, before anything is asked of the gateway. */
-export function restoreLocalSettings(): void {
-  const { preferences: stored, language } = localSettings();
-  preferences = { ...preferences, ...stored };
-  setLanguage(language ?? navigator.language);
+/**
+ * The language of the page: the one chosen in this browser, else the one that the gateway was set to, else the
+ * browser's own. What the gateway has by default was chosen by nobody.
+ */
+export function chosenLanguage(): string {
+  const { language } = localSettings();
+  return language ?? (preferences.language === DEFAULT_LANGUAGE ? navigator.language : preferences.language);
 }
 
-/** Takes what the gateway has; on a first visit the browser's language is set there. True where anything changed. */
+/** Takes what the last visit left, before anything is asked of the gateway. */
+export function restoreLocalSettings(): void {
+  const { preferences: stored } = localSettings();
+  preferences = { ...preferences, ...stored };
+  setLanguage(chosenLanguage());
+}
+
+/** Takes what the gateway has. True where anything changed. */
 export async function loadPreferences(): Promise<boolean> {
   const before = JSON.stringify(preferences);
-  const firstVisit = !localSettings().language;
   preferences = await requestJson<Preferences>("/api/preferences");
-  const unset =
-    preferences.language === "en-US" && JSON.stringify(preferences.display) === JSON.stringify(readPolicy());
-  if (firstVisit && unset && namesPortuguese(navigator.language)) {
-    await changePreferences({ language: "pt-BR" });
-    return true;
-  }
   applyPreferences();
   return JSON.stringify(preferences) !== before;
 }
@@ -105,6 +110,7 @@ export async function loadPreferences(): Promise<boolean> {
 /** Changes some of them, here at once and on the gateway; what is changed again meanwhile stays as it is here. */
 export async function changePreferences(changes: Partial<Preferences>): Promise<void> {
   const wanted = { ...preferences, ...changes };
+  if (changes.language) saveLocalSettings({ language: changes.language });
   if (changes.display) {
     shownHere = null;
     writeStored(SHOWN_HERE, "", "sessionStorage");
@@ -118,8 +124,8 @@ export async function changePreferences(changes: Partial<Preferences>): Promise<
 }
 
 function applyPreferences(): void {
-  saveLocalSettings({ preferences, language: preferences.language });
-  setLanguage(preferences.language);
+  saveLocalSettings({ preferences });
+  setLanguage(chosenLanguage());
 }
 
 /** How a block shows thinking. The page tells a screen reader what it is about, because it knows when it last spoke. */
@@ -131,6 +137,15 @@ export function blockPolicy(): Policy {
 /** The colours of this browser. */
 export function currentTheme(): string {
   return localSettings(COLOURS).theme ?? "system";
+}
+
+/** What is in motion while a model thinks: a dot that breathes, or a gear that turns. */
+export function currentRunningIcon(): string {
+  return localSettings(COLOURS).runningIcon ?? "dot";
+}
+
+export function keepRunningIcon(runningIcon: string): void {
+  saveLocalSettings({ runningIcon }, COLOURS);
 }
 
 /** Puts the chosen colours on. */

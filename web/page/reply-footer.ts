@@ -1,11 +1,13 @@
-/** The line below an answer: who gave it, what it used, what can be done with it, and how to continue without one. */
+/** The line below an answer: who gave it, what it used, and what can be done with it; above it, how it broke off. */
 
 import { requestJson, type TurnBody } from "./api.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
+import { outcomeCard } from "./outcome.js";
 import { showError } from "./toasts.js";
+import { addQuestionTools } from "./versions.js";
 import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
@@ -14,7 +16,6 @@ export class ReplyFooter {
   readonly node: HTMLElement;
   private facts = h("span", { class: "facts" });
   private tools = h("span", { class: "reply-tools" });
-  private nextStepsNode = h("div", { class: "row ways" });
   private cost = "";
 
   constructor(private exchange: Exchange) {
@@ -26,11 +27,9 @@ export class ReplyFooter {
     this.facts.replaceChildren(this.line());
     if (this.tools.firstChild) return;
     this.tools.append(...this.actions());
-    const steps = this.nextSteps();
-    if (steps[0]) {
-      this.nextStepsNode.replaceChildren(...steps);
-      exchange.reply.append(this.nextStepsNode);
-    } else exchange.block.setAttribute("actions", "retry");
+    addQuestionTools(exchange);
+    const card = outcomeCard(exchange);
+    if (card) exchange.answer.node.after(card);
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
   }
 
@@ -45,7 +44,7 @@ export class ReplyFooter {
         () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError),
         plain,
       ),
-      button(t("again"), "retry", () => host.askAgain(prompt), plain),
+      button(t("again"), "retry", () => host.replace(exchange.id, prompt), plain),
     ];
     if (exchange.block.state.view)
       actions.push(
@@ -58,26 +57,15 @@ export class ReplyFooter {
       );
     if (turn.answer && thoughts[0])
       actions.unshift(
-        button(t("copy.with"), "thought", () => void copyText(exchange.block.toMarkdown({ thinking: true })), plain),
+        button(
+          t("copy.with"),
+          "copyThought",
+          () => void copyText(exchange.block.toMarkdown({ thinking: true })),
+          plain,
+        ),
       );
     if (turn.answer) actions.unshift(button(t("copy.label"), "copy", () => void copyText(turn.answer), plain));
     return actions;
-  }
-
-  /** How to go on from a turn that thought and did not answer, or that broke off. */
-  private nextSteps(): HTMLElement[] {
-    const { turn, thoughts, prompt, host, state } = this.exchange;
-    const step = (name: string, act: () => void, kind = "plain"): HTMLElement =>
-      button(name, null, act, { class: kind });
-    if (turn.outcome?.ending === "reasoning_only")
-      return [
-        step(t("retry"), () => host.askAgain(prompt), "primary"),
-        step(t("as_draft"), () => host.draft(lastParagraph(thoughts.map(({ text }) => text)))),
-      ];
-    const lost = turn.outcome?.ending === "cut_off" && turn.outcome.cause === "cut_off";
-    // Where something of an answer is there the model can go on with it; a thought alone it does not get back.
-    const followUp = turn.answer ? t("resume.prompt") : prompt;
-    return lost || state === "interrupted" ? [step(t("resume"), () => host.askAgain(followUp), "primary")] : [];
   }
 
   private line(): string {
@@ -105,15 +93,4 @@ export class ReplyFooter {
     });
     eye.observe(this.node);
   }
-}
-
-/** Where the thinking had got to: its last paragraph, or all of it where there is but one. */
-function lastParagraph(thoughts: string[]): string {
-  const paragraphs = thoughts.join("\n\n").split(/\n\s*\n/);
-  return (
-    paragraphs
-      .map((one) => one.trim())
-      .filter(Boolean)
-      .pop() ?? ""
-  );
 }

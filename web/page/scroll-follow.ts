@@ -20,6 +20,12 @@ export class ScrollFollow {
     this.following = false;
   }
 
+  /** Goes to the beginning and stays there. */
+  toStart(): void {
+    this.stop();
+    this.scroller.scrollTop = 0;
+  }
+
   /** Goes to the end and follows it. */
   toEnd(): void {
     this.following = true;

@@ -5,6 +5,7 @@ import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
 import { button, composing, h, say } from "./dom.js";
 import type { PageContext } from "./page-context.js";
+import { readSnippet, snippetNodes, soughtWords } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { formatMoment, t } from "./words.js";
 
@@ -26,7 +27,9 @@ export async function openSearch(page: PageContext): Promise<void> {
     spellcheck: "false",
     maxlength: 1000,
   });
-  const boxes = SCOPES.map((scope) => h("input", { type: "checkbox", value: scope, checked: scope !== "tools" }));
+  const boxes = SCOPES.map((scope) =>
+    h("input", { type: "checkbox", value: scope, checked: !["thoughts", "tools"].includes(scope) }),
+  );
   const count = h("p", { class: "muted small", role: "status" });
   const list = h("ul", { class: "hits" });
   const more = h("div");
@@ -76,15 +79,16 @@ export async function openSearch(page: PageContext): Promise<void> {
         : t("search.none"),
     );
   };
-  const row = (hit: SearchHit): HTMLElement =>
-    h(
+  const row = (hit: SearchHit): HTMLElement => {
+    const snippet = readSnippet(hit);
+    return h(
       "button",
       {
         type: "button",
         class: "hit",
         onclick: () => {
           close();
-          page.go({ session: hit.session, turn: hit.turn, block: hit.block });
+          page.showHit({ session: hit.session, turn: hit.turn, block: hit.block }, soughtWords(snippet));
         },
       },
       h(
@@ -94,8 +98,9 @@ export async function openSearch(page: PageContext): Promise<void> {
         h("strong", { dir: "auto" }, hit.session_title || t("untitled")),
         h("time", { class: "muted small" }, formatMoment(hit.created_ms)),
       ),
-      h("span", { class: "hit-text", dir: "auto" }, ...marked(hit)),
+      h("span", { class: "hit-text", dir: "auto" }, ...snippetNodes(snippet)),
     );
+  };
   const soon = (): void => {
     clearTimeout(waiting);
     waiting = window.setTimeout(() => void look().catch(showError), PAUSE_MS);
@@ -111,16 +116,4 @@ export async function openSearch(page: PageContext): Promise<void> {
   });
   arrows(list, words);
   await look();
-}
-
-/** The snippet with its marks, which count code points. */
-function marked({ snippet, marks }: SearchHit): (Node | string)[] {
-  const points = [...snippet];
-  const nodes: (Node | string)[] = [];
-  let at = 0;
-  for (const [start, end] of marks) {
-    nodes.push(points.slice(at, start).join(""), h("mark", null, points.slice(start, end).join("")));
-    at = end;
-  }
-  return [...nodes, points.slice(at).join("")];
 }

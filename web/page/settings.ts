@@ -7,11 +7,18 @@ import { addDialogWords } from "./dialog-words.js";
 import { open, select } from "./dialogs.js";
 import { h } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { applyTheme, changePreferences, currentPreferences, currentTheme } from "./preferences.js";
+import {
+  applyTheme,
+  changePreferences,
+  currentPreferences,
+  currentRunningIcon,
+  currentTheme,
+  keepRunningIcon,
+} from "./preferences.js";
 import { shortcuts } from "./shortcuts.js";
 import { tellOtherTabs } from "./tabs.js";
 import { notify, showError } from "./toasts.js";
-import { LANGUAGES, t } from "./words.js";
+import { currentLanguage, LANGUAGES, t } from "./words.js";
 
 addDialogWords();
 
@@ -46,7 +53,12 @@ export async function openSettings(page: PageContext): Promise<void> {
   };
   const draw = (): void => {
     const focused = (document.activeElement?.closest("[data-key]") as HTMLElement | null)?.dataset.key;
-    body.replaceChildren(place(workspaces), shown(keep), general(keep), shortcuts(keep));
+    body.replaceChildren(
+      place(workspaces),
+      shown(keep, () => page.restyle(false)),
+      general(keep),
+      shortcuts(keep),
+    );
     if (focused) body.querySelector<HTMLElement>(`[data-key="${focused}"] :is(select, button)`)?.focus();
   };
   draw();
@@ -67,7 +79,7 @@ function place({ items, current }: Workspaces): HTMLElement {
   );
 }
 
-function shown(keep: Keep): HTMLElement {
+function shown(keep: Keep, restyle: () => void): HTMLElement {
   const { display, render } = currentPreferences();
   // What was chosen a moment ago may not have come back yet, and is not to be undone.
   const show = (more: Partial<Policy>): void => keep({ display: { ...currentPreferences().display, ...more } });
@@ -104,6 +116,13 @@ function shown(keep: Keep): HTMLElement {
       ),
     ),
     keyed(
+      "running-icon",
+      select(t("settings.running_icon"), options("running_icon", "dot", "gear"), currentRunningIcon(), (value) => {
+        keepRunningIcon(value);
+        restyle();
+      }),
+    ),
+    keyed(
       "render",
       select(t("settings.render"), options("render", "markdown", "plain"), render, (value) => keep({ render: value })),
     ),
@@ -123,9 +142,7 @@ function general(keep: Keep): HTMLElement {
     h("h3", null, t("settings.general")),
     keyed(
       "language",
-      select(t("settings.language"), Object.entries(LANGUAGES), currentPreferences().language, (language) =>
-        keep({ language }),
-      ),
+      select(t("settings.language"), Object.entries(LANGUAGES), currentLanguage(), (language) => keep({ language })),
     ),
     keyed(
       "theme",

@@ -34,6 +34,8 @@ export class Shell implements PageContext {
   private offline = h("p", { class: "offline", role: "status", hidden: true }, icon("alert"), t("offline"));
   private eye: HTMLButtonElement;
   private finder: { node: HTMLElement; close(): void } | null = null;
+  /** Words to be marked in the place that is being opened. */
+  private hit: { place: Place; words: string } | null = null;
 
   constructor(private rebuild: () => void) {
     this.chat = new Chat({
@@ -41,16 +43,20 @@ export class Shell implements PageContext {
       created: (session) => this.sessionCreated(session),
       sessionChanged: (session) => this.sessionChanged(session),
       welcome: () => welcome(this),
+      retry: () => this.retry(),
+      startNew: () => this.go({}),
+      pickAnswerer: () => this.pickAnswerer(),
+      replace: (turn, prompt) => void this.composer.ask(prompt, turn).catch(() => undefined), // the card says why
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
-      askAgain: (prompt) => void this.composer.ask(prompt).catch(showError),
+      askAgain: (prompt) => void this.composer.askAgain(prompt),
     });
     this.composer = new Composer({
-      ask: (prompt, choice) => this.chat.ask(prompt, choice),
-      stop: () => void this.chat.running?.stop(),
-      answerNow: () => void this.chat.running?.answerNow(),
+      ask: (prompt, choice, replaces) => this.chat.ask(prompt, choice, replaces),
+      stop: () => void this.chat.exchanges.running?.stop(),
+      answerNow: () => void this.chat.exchanges.running?.answerNow(),
       showThinking: (display) => void this.showThinking(display).catch(showError),
-      pickAnswerer: () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError),
+      pickAnswerer: () => this.pickAnswerer(),
     });
     this.opener = button(t("menu"), "menu", () => this.slide(true), {
       bare: true,
@@ -67,6 +73,7 @@ export class Shell implements PageContext {
       this.slide(false);
       if (link.hash === location.hash) this.retry();
     });
+    this.title.addEventListener("dblclick", () => void this.rename().catch(showError));
     this.side = this.sidebar();
     this.bar = this.toolbar();
     this.shade = h("div", { class: "shade", onclick: () => this.slide(false) });
@@ -106,6 +113,11 @@ export class Shell implements PageContext {
     this.slide(false);
   }
 
+  showHit(place: Place, words: string): void {
+    this.hit = { place, words };
+    this.go(place);
+  }
+
   /** Open what the address names. */
   async route(): Promise<void> {
     const { hash } = location;
@@ -115,6 +127,9 @@ export class Shell implements PageContext {
     if (place.session !== this.chat.id && this.finder?.node.isConnected) this.finder.close();
     this.sessions.mark(place.session);
     await this.chat.open(place);
+    const hit = this.hit;
+    this.hit = null;
+    if (hit?.place.turn === place.turn) return this.find(hit);
     if (!place.turn && !NARROW.matches) this.composer.area.focus({ preventScroll: true });
   }
 
@@ -143,7 +158,7 @@ export class Shell implements PageContext {
 
   restyle(rebuild: boolean): void {
     if (rebuild) return this.rebuild();
-    this.chat.restyle();
+    this.chat.exchanges.restyle();
     this.draw();
   }
 
@@ -183,6 +198,10 @@ export class Shell implements PageContext {
     tellOtherTabs({ preferences: true });
   }
 
+  private pickAnswerer(): void {
+    void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError);
+  }
+
   search(): void {
     void import("./search.js").then(({ openSearch }) => openSearch(this)).catch(showError);
   }
@@ -210,9 +229,10 @@ export class Shell implements PageContext {
   }
 
   private draw(): void {
-    const { id, running } = this.chat;
+    const { id } = this.chat;
+    const { running, firstPrompt } = this.chat.exchanges;
     const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
-    const title = session?.title || (session ? this.chat.firstPrompt || t("untitled") : "");
+    const title = session?.title || (session ? firstPrompt || t("untitled") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
     say(this.title, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
@@ -298,7 +318,7 @@ export class Shell implements PageContext {
     menu.append(
       item(t("find"), "search", () => this.find(), narrow),
       item(t("expand"), "expand", () => this.chat.expandAll(), narrow),
-      item(t("collapse"), "collapse", () => this.chat.collapseAll(), narrow),
+      item(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), narrow),
       item(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), narrow),
       item(t("rename"), "pencil", () => void this.rename().catch(showError)),
       item(
@@ -318,7 +338,7 @@ export class Shell implements PageContext {
         { class: "tools", role: "group", "aria-label": t("think") },
         button(t("find"), "search", () => this.find(), quiet),
         button(t("expand"), "expand", () => this.chat.expandAll(), quiet),
-        button(t("collapse"), "collapse", () => this.chat.collapseAll(), quiet),
+        button(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), quiet),
         this.eye,
         h(
           "button",
@@ -337,13 +357,14 @@ export class Shell implements PageContext {
     );
   }
 
-  private find(): void {
+  /** Opens the search bar, perhaps at a hit. */
+  private find(hit: { place: Place; words: string } | null = null): void {
     void import("./find-in-thinking.js")
       .then(({ createFinder }) => {
         this.finder?.close();
-        this.finder = createFinder(this);
+        this.finder = createFinder(this, hit);
         this.bar.after(this.finder.node);
-        this.finder.node.querySelector("input")?.focus();
+        if (!hit) this.finder.node.querySelector("input")?.focus();
       })
       .catch(showError);
   }
@@ -351,9 +372,9 @@ export class Shell implements PageContext {
   private async rename(): Promise<void> {
     const { session } = this.chat;
     if (!session) return;
-    const { asked } = await import("./dialogs.js");
-    const title = await asked(t("rename"), t("title"), session.title, t("save"));
-    if (title === null) return;
+    const { editTitle } = await import("./rename.js");
+    const title = await editTitle(this.title, session.title || this.chat.exchanges.firstPrompt);
+    if (title === null || title === session.title) return;
     this.keep(await requestJson<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
     this.draw();
     this.sessionChanged(session.id);
@@ -364,7 +385,7 @@ export class Shell implements PageContext {
     if (!session) return;
     const { confirmed } = await import("./dialogs.js");
     if (!(await confirmed(t("delete.sure"), t("delete")))) return;
-    if (this.chat.session?.id === session.id) await this.chat.running?.stop(); // what runs would be refused to go
+    if (this.chat.session?.id === session.id) await this.chat.exchanges.running?.stop(); // what runs would be refused to go
     await requestJson(`/api/sessions/${session.id}`, { method: "DELETE" });
     notify(t("deleted"));
     if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere

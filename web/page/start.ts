@@ -75,7 +75,7 @@ export async function start(): Promise<void> {
   await loadModels().then(
     () => {
       page.composer.refresh();
-      page.chat.redrawNames();
+      page.chat.exchanges.redrawNames();
     },
     () => undefined, // they are loaded again when somebody chooses one
   );

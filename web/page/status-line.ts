@@ -1,12 +1,20 @@
 /** The line above a conversation that says that it loads, or why it is not there. */
 
-import { h, icon, show } from "./dom.js";
+import { h, show } from "./dom.js";
+import { errorCard, type Remedy } from "./error-card.js";
 import { tellScreenReader } from "./toasts.js";
-import { t } from "./words.js";
 
 export class StatusLine {
-  readonly node = h("p", { class: "status-line", hidden: true });
+  readonly node = h("div", { class: "status-line", hidden: true });
   private timer = 0;
+
+  /** Shows what went wrong, and what to do about it. */
+  showProblem(text: string, remedy: Remedy): void {
+    clearTimeout(this.timer);
+    this.node.replaceChildren(errorCard(text, [remedy]));
+    show(this.node, true);
+    tellScreenReader(text);
+  }
 
   /** Shows a text, perhaps only after some time; an empty text hides the line. */
   show(text: string, afterMs = 0): void {
@@ -15,9 +23,7 @@ export class StatusLine {
       this.timer = window.setTimeout(() => this.show(text), afterMs);
       return;
     }
-    const problem = text && text !== t("loading");
-    this.node.replaceChildren(problem ? icon("alert") : "", text);
+    this.node.replaceChildren(text);
     show(this.node, !!text);
-    if (problem) tellScreenReader(text);
   }
 }

@@ -7,6 +7,7 @@ import { currentPreferences } from "./preferences.js";
 import { t } from "./words.js";
 
 const STAYS_MS = 6000;
+const ERROR_STAYS_MS = 15_000;
 const shelf = h("div", { class: "toasts" });
 
 /** Tell a screen reader, unless the person wants silence. */
@@ -38,9 +39,11 @@ function add(text: string, look: IconName, kind: string, role: string | null): v
   for (const old of shelf.querySelectorAll(".toast")) if (old.textContent === toast.textContent) old.remove();
   // A dialog covers the page, so what is said while one is open is said inside it.
   const open = [...document.querySelectorAll("dialog[open]")].pop();
-  (open ?? document.body).append(shelf);
+  const composer = document.querySelector(".composer");
+  if (open || !composer) (open ?? document.body).append(shelf);
+  else if (shelf.nextSibling !== composer) composer.before(shelf); // it takes room of its own, and covers nothing
   // It goes with its dialog; what it says does not.
-  open?.addEventListener("close", () => shelf.isConnected || document.body.append(shelf), { once: true });
+  open?.addEventListener("close", () => shelf.isConnected || composer?.before(shelf), { once: true });
   shelf.append(toast);
-  if (!role) setTimeout(() => toast.remove(), STAYS_MS);
+  setTimeout(() => toast.remove(), role ? ERROR_STAYS_MS : STAYS_MS);
 }

@@ -82,6 +82,9 @@ const WORDS: Table = {
   "resume": ["Resume", "Retomar"],
   "lost": ["The gateway has not answered for a while. What came so far stays here.", "O gateway não responde há algum tempo. O que já chegou continua aqui."],
   "offline": ["You are offline. What you read stays; what you send waits until you are back.", "Você está sem rede. O que você lê permanece; o envio espera a rede voltar."],
+  "step": ["Step {n}", "Passo {n}"],
+  "waiting": ["Waiting…", "Aguardando…"],
+  "retry": ["Try again", "Tentar de novo"],
   "still": ["Still waiting for the first word. You can go on waiting, or stop.", "Ainda aguardando a primeira palavra. Você pode esperar ou parar."],
   "unsaved": ["The gateway's disk is full or read-only: this turn is not saved yet.", "O disco do gateway está cheio ou só para leitura: esta resposta ainda não foi salva."],
   "error.unreachable": ["The gateway does not answer. Is it still running? What you wrote is kept; try again in a moment.", "O gateway não responde. Ele ainda está em execução? O que você escreveu está guardado; tente de novo em instantes."],
@@ -94,6 +97,7 @@ const WORDS: Table = {
 
   "search": ["Search", "Buscar"],
 
+  "agent": ["Agent", "Agente"],
   "agents": ["Agents", "Agentes"],
 
   "settings": ["Settings", "Configurações"],

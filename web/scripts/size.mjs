@@ -9,14 +9,15 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 14_800,
-  "body.js": 7_500,
+  "thinking-block.js": 15_600,
+  "body.js": 8_600,
+  "timeline.js": 600,
   "messages.js": 500,
-  "other-formats.js": 1_900,
-  "portuguese.js": 950,
+  "other-formats.js": 1_980,
+  "portuguese.js": 1_000,
   "sentence.js": 600,
-  "thinking-block.global.js": 24_300,
-  "core.js": 12_050,
+  "thinking-block.global.js": 26_800,
+  "core.js": 12_350,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

@@ -3,7 +3,7 @@
 import { viewContext } from "./core/context.js";
 import type { Choices } from "./core/open-rule.js";
 import type { Policy } from "./core/policy.js";
-import { firstSentence } from "./core/sentence.js";
+import { findSentence } from "./core/sentence.js";
 import type { ThinkingState } from "./core/state.js";
 import { type BodyView, bodyView } from "./core/steps.js";
 import * as summary from "./core/summary.js";
@@ -48,13 +48,13 @@ export function view(
   choices: Choices = new Map(),
 ): ThinkingView | null {
   const context = viewContext(turn, policy, words, now, choices);
-  const panel = panelView(context, firstSentence);
+  const panel = panelView(context, findSentence);
   return panel && { ...panel, header: headerLine(panel, policy.header), ...bodyView(context) };
 }
 
 /** One line on what the thinking was about and who wrote it. */
 export function summaryLine(turn: Turn, thoughts: Block[]): [string, summary.SummaryBy] {
-  return summary.summaryLine(turn, thoughts, firstSentence);
+  return summary.summaryLine(turn, thoughts, findSentence);
 }
 
 /** The whole header in one line, as a terminal shows it. */

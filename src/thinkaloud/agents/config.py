@@ -20,7 +20,9 @@ from thinkaloud.agents.mcp import McpServer
 from thinkaloud.agents.spec import Agent, RunLimits, assemble
 from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
 from thinkaloud.canon import Refused
-from thinkaloud.client.prepare import parse_thinking
+from thinkaloud.canon.requests import Sampling
+from thinkaloud.client.json_schema import checked_schema
+from thinkaloud.client.prepare import checked_sampling, parse_thinking
 
 FILE_NAME = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"
@@ -30,7 +32,7 @@ _Seconds = Annotated[float, msgspec.Meta(gt=0)]
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 
 
-class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
+class AgentConfig(Sampling, frozen=True, kw_only=True):
     """`[agents.NAME]`: an agent, with the names of its tools and assistants."""
 
     model: Annotated[str, msgspec.Meta(min_length=1)]
@@ -39,6 +41,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     thinking: str | int = ""
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    output_schema: dict[str, Any] | None = None
+    cache: bool = True
     summary_model: str = ""
     tools: tuple[str, ...] = ()
     assistants: tuple[str, ...] = ()
@@ -170,6 +174,9 @@ def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) 
         system=row.system,
         thinking=None if row.thinking == "" else row.thinking,
         max_tokens=row.max_tokens,
+        sampling=checked_sampling(row),
+        output_schema=row.output_schema,
+        cache=row.cache,
         summary_model=row.summary_model,
         tools=tools,
         limits=msgspec.structs.replace(row.limits, seconds=None) if unlimited else row.limits,
@@ -311,5 +318,7 @@ def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
             raise Refused(f"{location}: limits.{name} must be greater than 0. Correct it.")
     try:
         parse_thinking(row.thinking)
+        if row.output_schema is not None:
+            checked_schema(row.output_schema)
     except Refused as error:
         raise Refused(f"{location}: {error}") from None

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import msgspec
 
-from thinkaloud.agents.tools import Tool, ToolFault, inline_references
+from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.canon import Refused, requests
+from thinkaloud.client.json_schema import inline_references
 from thinkaloud.client.keys import Secret
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from thinkaloud.canon import ThinkingNotOffered
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
-from thinkaloud.context import Conversation, Step
+from thinkaloud.context import Context, Step
 
 
 def prepare_reply(
@@ -21,13 +21,16 @@ def prepare_reply(
     """Build the request. A missing key is refused here, before anything is sent."""
     options = Options(
         tools=agent.tool_definitions,
-        tool_choice=tool_choice if agent.tool_definitions else "",
+        tool_choice=(tool_choice or agent.tool_choice) if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
+        output=agent.output_schema,
+        cache=agent.cache,
         context_mode=agent.context_mode,
         on_thinking_unavailable=on_thinking_unavailable,
         catalog=catalog,
+        **msgspec.structs.asdict(agent.sampling),
     )
-    conversation = Conversation(steps, agent.system, agent.tool_definitions)
+    conversation = Context(steps, agent.system, agent.tool_definitions)
     prepared = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
     require_key(prepared.route)
     return prepared

@@ -35,8 +35,12 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.client.api import EventBatch
+from thinkaloud.client.output import output_problem
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.transcript import PAUSE_TURN, BlockStatus, Turn
+
+BAD_OUTPUT = "bad_output"
+"""The code of the notice that an answer does not have the requested shape."""
 
 
 class _TaskArguments(msgspec.Struct):
@@ -176,8 +180,8 @@ class ReplyRunner:
         except (ProviderFault, Refused) as fault:
             if self._sink.turn.seq < 0:
                 raise
-            code = fault.code if isinstance(fault, ProviderFault) else "refused"
-            self._fail(TurnFailed(code, str(fault)))
+            code, status = (fault.code, fault.status) if isinstance(fault, ProviderFault) else ("refused", 0)
+            self._fail(TurnFailed(code, str(fault), status))
         except asyncio.CancelledError:
             if isinstance(
                 self._mapper.end, TurnEnded
@@ -204,11 +208,21 @@ class ReplyRunner:
                     sink.emit(event, at_ms)
 
     def _close(self, end: TurnEnded) -> None:
-        turn = self._sink.turn
-        if self._parent is None and not turn.replies and not self._continues(end):
+        turn, continues = self._sink.turn, self._continues(end)
+        if not continues and (problem := self._output_problem()):
+            self._sink.emit(NoticeGiven(BAD_OUTPUT, problem, self._parent), self._last_ms)
+        if self._parent is None and not turn.replies and not continues:
             self._sink.emit(end, self._last_ms)
         else:
             self._end_reply(ReplyEnded(end.finish, end.said, end.message))
+
+    def _output_problem(self) -> str:
+        """Return why the answer does not have the shape that the agent asked for; empty if it has."""
+        blocks = [self._sink.turn.blocks[number] for number in self._mapper.blocks]
+        text = "".join(block.text for block in blocks if block.kind is Kind.TEXT)
+        if self._agent.output_schema is None or not text.strip():
+            return ""
+        return output_problem(text, self._agent.output_schema)
 
     def _continues(self, end: TurnEnded) -> bool:
         """Whether the run continues after this reply."""

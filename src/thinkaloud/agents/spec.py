@@ -5,6 +5,7 @@ HTTP) and `agents.config.AgentConfig` (a row of agents.toml). They only name the
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -80,10 +81,16 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     thinking: str | int | None = None
     max_tokens: int | None = None
+    sampling: canon.Sampling = canon.Sampling()
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema of its answer."""
+    cache: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     tools: tuple[Tool, ...] = ()
     client_tools: tuple[canon.ToolDefinition, ...] = ()
     """Tools that the caller runs. A turn that calls one ends; the next turn begins with the result."""
+    tool_choice: str = ""
+    """`auto`, `none`, `required` or the name of a tool; empty leaves it to the model."""
     assistants: tuple["Agent", ...] = ()
     limits: RunLimits = RunLimits()
     summary_model: str = ""

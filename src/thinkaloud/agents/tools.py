@@ -15,13 +15,14 @@ import logging
 import re
 import textwrap
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, get_type_hints
 
 import msgspec
 
 from thinkaloud.canon import Refused, requests
+from thinkaloud.client.json_schema import inline_references
 
 logger = logging.getLogger(__name__)
 
@@ -104,16 +105,9 @@ def _encodable(text: str) -> str:
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Tool names that every provider accepts."""
-MAX_SCHEMA_NODES = 5_000
-"""A short schema of nested references can expand exponentially."""
 
 _ARGS_SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\n((?:[ \t]+[^\n]*(?:\n|\Z)|\n)+)", re.M)
 _ARG_DESCRIPTION = re.compile(r"^(\w+)(?: *\([^\n]*\))? *: *([^\n]*(?:\n[ \t]+[^\n]*)*)", re.M)
-_REFERENCE_KEYWORDS = ("$ref", "$defs", "definitions")
-_VALUE_KEYWORDS = ("default", "const", "enum", "examples")
-"""JSON Schema keywords that hold values, which may look like schemas."""
-_SCHEMA_MAP_KEYWORDS = ("properties", "patternProperties", "dependentSchemas")
-"""JSON Schema keywords that hold schemas by name; a name may equal a keyword."""
 
 
 def from_function(
@@ -145,57 +139,6 @@ def from_function(
 
     definition = requests.ToolDefinition(name, summary, msgspec.json.encode(schema).decode())
     return Tool(definition=definition, run=run, approval=approval, timeout_s=timeout_s)
-
-
-def inline_references(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema with every reference replaced by its target, or raise `Refused`."""
-    try:
-        return dict(_ReferenceInliner(schema).inline(dict(schema), ("#",)))
-    except RecursionError:
-        raise Refused("a schema that is nested too deeply. Simplify it.") from None
-
-
-class _ReferenceInliner:
-    """Replaces the references of one schema."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = schema
-        self._nodes_left = MAX_SCHEMA_NODES
-
-    def inline(self, node: Any, ancestors: tuple[str, ...]) -> Any:
-        """Return the node without references. `ancestors` are the references that led to it."""
-        self._nodes_left -= 1
-        if self._nodes_left < 0:
-            raise Refused(f"a schema of more than {MAX_SCHEMA_NODES:,} parts. Simplify it.")
-        if isinstance(node, list):
-            return [self.inline(item, ancestors) for item in node]
-        if not isinstance(node, dict):
-            return node
-        fields = {
-            key: self._inline_value(key, value, ancestors)
-            for key, value in node.items()
-            if key not in _REFERENCE_KEYWORDS
-        }
-        if "$ref" not in node:
-            return fields
-        ref = str(node["$ref"])
-        if ref in ancestors:
-            raise Refused("a recursive type. Use one that is not, such as a list of names.")
-        target = self.inline(self._resolve(ref), (*ancestors, ref))
-        return {**target, **fields} if isinstance(target, dict) else target
-
-    def _inline_value(self, key: str, value: Any, ancestors: tuple[str, ...]) -> Any:
-        if key in _SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-            return {name: self.inline(subschema, ancestors) for name, subschema in value.items()}
-        return value if key in _VALUE_KEYWORDS else self.inline(value, ancestors)
-
-    def _resolve(self, ref: str) -> Any:
-        node: Any = self._schema
-        for step in ref.removeprefix("#/").split("/"):
-            node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
-        if node is None or not ref.startswith("#/"):
-            raise Refused(f"a reference to {ref[:100]!r}, which the schema does not contain. Inline it.")
-        return node
 
 
 def _unwrap(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[str]]:

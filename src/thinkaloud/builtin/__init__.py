@@ -4,8 +4,21 @@ It searches, and its thinking is the true trace of that search. `run_solver` ser
 provider; `solve` and `check` do the same without a server.
 """
 
-from thinkaloud.builtin.checker import Verdict, check
+from thinkaloud.builtin.checker import check
+from thinkaloud.builtin.question import Connections, LocalServer, ProviderKey, Surroundings, Verdict
 from thinkaloud.builtin.server import SolverServer, run_solver
 from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
 
-__all__ = ["SolverReply", "SolverServer", "SolverToolCall", "Verdict", "check", "run_solver", "solve"]
+__all__ = [
+    "Connections",
+    "LocalServer",
+    "ProviderKey",
+    "SolverReply",
+    "SolverServer",
+    "SolverToolCall",
+    "Surroundings",
+    "Verdict",
+    "check",
+    "run_solver",
+    "solve",
+]

@@ -43,17 +43,6 @@ Steps = Generator[Calculated, None, Fraction]
 """The steps of a calculation; the generator returns its value."""
 
 
-class Calculation(msgspec.Struct, frozen=True):
-    """The puzzle: the value of an arithmetic expression, written in digits and signs."""
-
-    expression: str
-
-    def steps(self) -> Iterator[Calculated]:
-        """Calculates the value; the last step is the whole expression. Raises `Unsolvable`."""
-        value = yield from calculate(self.expression)
-        yield Calculated("total", self.expression, value)
-
-
 class NotAnExpression(ValueError):
     """The text is not arithmetic, or has no value that can be given."""
 
@@ -155,6 +144,11 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 def _bits(value: Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def typed(expression: str) -> str:
+    """Writes an expression with the signs that a calculator reads."""
+    return expression.replace("−", "-").replace("×", "*").replace("÷", "/")
 
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([-+*/^()−×÷]))")

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from thinkaloud.builtin.question import Surroundings
 from thinkaloud.builtin.solver import Solution, SolverReply, SolverToolCall, find_solution
 from thinkaloud.builtin.words import exact_text, expression_text, phrase
 
@@ -72,16 +73,16 @@ def reply_to(
     messages: Sequence[InputMessage],
     tools: Mapping[str, ToolFunction],
     *,
-    local_servers: Sequence[str] = (),
+    surroundings: Surroundings | None = None,
 ) -> SolverReply:
     """Returns the next reply; there must be a message of the user."""
     index = max(index for index, message in enumerate(messages) if message.role == "user")
     question = messages[index].text
-    solution = find_solution(question, local_servers)
+    solution = find_solution(question, surroundings)
     checks = _ToolChecks(solution, _tool_results(messages[index + 1 :]))
     call = checks.next_call(question, tools)
     if call is None:
-        return SolverReply(checks.thinking(), answer=checks.answer())
+        return SolverReply((*checks.thinking(), *checks.confirmation()), answer=checks.answer())
     tool, task = call
     line = phrase(solution.language, "think.tool_call", tool=tool.name, task=task.splitlines()[-1])
     arguments = msgspec.json.encode({_parameter(tool): task}).decode()
@@ -137,6 +138,17 @@ class _ToolChecks:
             return self._thinking
         agrees = tool == CALCULATOR and self._agrees(_number_in(self._results[tool]))
         return (self._phrase("think.tool_agrees" if agrees else "think.tool_result", tool),)
+
+    def confirmation(self) -> tuple[str, ...]:
+        """Returns the line that ends the thinking after tools that agreed."""
+        agreed = {
+            CALCULATOR: lambda result: self._agrees(_number_in(result)),
+            CHECKER: lambda result: _verdict_in(result) is True,
+        }
+        results = [agreed[tool](result) for tool, result in self._results.items() if tool in agreed]
+        if not results or not all(results):
+            return ()
+        return (phrase(self._language, "think.stands", answer=self._conclusion.answer),)
 
     def answer(self) -> str:
         """Returns the answer, with what the tools returned."""

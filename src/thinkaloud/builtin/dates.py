@@ -1,13 +1,15 @@
-"""Dates: how people write them, and calculations by day numbers.
+"""Dates: how people write them, and day numbers.
 
 Day 1 is Monday, the first of January of the year 1. Leap years are Gregorian, also before that calendar was
-used. In English a date such as 03/04/2026 is ambiguous and refused; in Portuguese the day comes first.
+used. In English a date such as 03/04/2026 is ambiguous and refused; in Portuguese the day comes first. A date
+without a year is the one of this year, or the next or the last one where the question asks for that.
 """
 
 import re
 from calendar import monthrange
-from collections.abc import Generator, Iterator
-from datetime import date
+from collections.abc import Generator
+from datetime import date, timedelta
+from enum import IntEnum
 
 import msgspec
 
@@ -20,66 +22,84 @@ _MONTHS = """january jan janeiro, february feb fevereiro fev, march mar marco, a
 _MONTH_NUMBERS = {
     name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()
 }
+_OTHER_WORDS = {"mar", "mai", "out", "set"}
+"""Short months that are common words too: without a year they are no months."""
 _MONTH = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
+_SURE_MONTH = "|".join(sorted(_MONTH_NUMBERS.keys() - _OTHER_WORDS, key=len, reverse=True))
+_RELATIVE = {
+    "the day after tomorrow": 2, "depois de amanha": 2, "today": 0, "hoje": 0, "tomorrow": 1, "amanha": 1,
+    "yesterday": -1, "ontem": -1,
+}  # fmt: skip
+_HOLIDAYS = {
+    "christmas eve": (12, 24), "vespera de natal": (12, 24), "christmas": (12, 25), "xmas": (12, 25),
+    "natal": (12, 25), "new year's eve": (12, 31), "new year": (1, 1), "ano novo": (1, 1),
+    "halloween": (10, 31), "valentine's day": (2, 14), "dia dos namorados": (6, 12),
+}  # fmt: skip
+_SUFFIX = r"(?:st|nd|rd|th|º|o)?"
 DATE = re.compile(
     r"\b(?:(?P<iso_year>\d{4})-(?P<iso_month>\d{1,2})-(?P<iso_day>\d{1,2})"
-    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|º|o)?(?: of| de)? (?P<month>{_MONTH})\.?,?(?: of| de)?"
-    r" (?P<year>\d{4})"
-    rf"|(?P<us_month>{_MONTH})\.? (?P<us_day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<us_year>\d{{4}})"
-    r"|(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<last>\d{4}))\b"
+    rf"|(?P<day>\d{{1,2}}){_SUFFIX}(?: of| de)? (?P<month>{_MONTH})\.?,?(?: of| de)? (?P<year>\d{{4}})"
+    rf"|(?P<us_month>{_MONTH})\.? (?P<us_day>\d{{1,2}}){_SUFFIX},? (?P<us_year>\d{{4}})"
+    r"|(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<last>\d{4})"
+    rf"|(?P<sure_day>\d{{1,2}}){_SUFFIX}(?: of| de)? (?P<sure_month>{_SURE_MONTH})"
+    rf"|(?P<sure_us_month>{_SURE_MONTH})\.? (?P<sure_us_day>\d{{1,2}}){_SUFFIX}"
+    rf"|(?P<relative>{'|'.join(_RELATIVE)})|(?P<holiday>{'|'.join(_HOLIDAYS)})(?:'s day| day)?)\b"
 )
 """A date in normalized text."""
 
 
-class DaysBetween(msgspec.Struct, frozen=True):
-    """The puzzle: how many days lie between two dates."""
+class Nearest(IntEnum):
+    """Which year a date without one is in: this year, or that of the next or the last such date."""
 
-    first: date
-    last: date
-
-    def steps(self) -> Iterator[Calculated]:
-        """Calculates the number of days, in the last step."""
-        first = yield from _day_number(self.first)
-        last = yield from _day_number(self.last)
-        low, high = sorted((first, last))
-        yield Calculated("between", f"{high} − {low}", high - low)
+    LAST = -1
+    THIS_YEAR = 0
+    NEXT = 1
 
 
-class WeekdayOf(msgspec.Struct, frozen=True):
-    """The puzzle: the day of the week of a date."""
+class ReadDate(msgspec.Struct, frozen=True):
+    """A date, and the key of a phrase that says what was assumed to read it."""
 
     day: date
-
-    def steps(self) -> Iterator[Calculated]:
-        """Calculates the weekday, in the last step; 0 is Monday."""
-        number = yield from _day_number(self.day)
-        weeks, weekday = divmod(number - 1, 7)
-        yield Calculated("weekday", f"{number} − 1 − 7 × {weeks}", weekday)
+    note: str = ""
 
 
-class DaysAway(msgspec.Struct, frozen=True):
-    """The puzzle: the date so many days after another, or before it where `days` is negative."""
-
-    day: date
-    days: int
-
-    def steps(self) -> Iterator[Calculated]:
-        """Calculates the day number of the date, and then once more from that date."""
-        number = yield from _day_number(self.day)
-        sign = "−" if self.days < 0 else "+"
-        yield Calculated("away", f"{number} {sign} {abs(self.days)}", number + self.days)
-        yield from _day_number(date.fromordinal(number + self.days))
-
-
-def read_dates(text: str, language: Language) -> list[date]:
+def read_dates(
+    text: str, language: Language, today: date, nearest: Nearest = Nearest.THIS_YEAR
+) -> list[ReadDate]:
     """Reads every date in a normalized text. Raises `Unsolvable`."""
     days = []
     for match in DATE.finditer(text):
         try:
-            days.append(date(*_year_month_day(match, language)))
-        except ValueError:
+            days.append(_read(match, language, today, nearest))
+        except (ValueError, OverflowError):
             raise Unsolvable("no_such_date", match[0]) from None
     return days
+
+
+def _read(match: re.Match[str], language: Language, today: date, nearest: Nearest) -> ReadDate:
+    if match["relative"]:
+        away = _RELATIVE[match["relative"]]
+        return ReadDate(today + timedelta(away), "think.relative" if away else "think.today")
+    if match["holiday"]:
+        return ReadDate(_without_year(*_HOLIDAYS[match["holiday"]], today, nearest), "think.no_year")
+    if match["sure_day"]:
+        month, day = _MONTH_NUMBERS[match["sure_month"]], int(match["sure_day"])
+    elif match["sure_us_day"]:
+        month, day = _MONTH_NUMBERS[match["sure_us_month"]], int(match["sure_us_day"])
+    else:
+        return ReadDate(date(*_year_month_day(match, language)))
+    return ReadDate(_without_year(month, day, today, nearest), "think.no_year")
+
+
+def _without_year(month: int, day: int, today: date, nearest: Nearest) -> date:
+    """Returns the date in the year that is meant; the 29th of February waits for a leap year."""
+    if nearest is Nearest.THIS_YEAR:
+        return date(today.year, month, day)
+    if not 1 <= day <= monthrange(4, month)[1]:  # year 4 is a leap year
+        raise ValueError("no year has this date")
+    years = range(today.year, today.year + 9 * nearest, nearest)
+    days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
+    return next(found for found in days if (found - today).days * nearest >= 0)
 
 
 def _year_month_day(match: re.Match[str], language: Language) -> tuple[int, int, int]:
@@ -97,7 +117,7 @@ def _year_month_day(match: re.Match[str], language: Language) -> tuple[int, int,
     raise Unsolvable("ambiguous_date", match[0])
 
 
-def _day_number(day: date) -> Generator[Calculated, None, int]:
+def day_number(day: date) -> Generator[Calculated, None, int]:
     """Counts the days from the start of the calendar by hand; the checker uses the standard library."""
     years = day.year - 1
     leap_days = years // 4 - years // 100 + years // 400

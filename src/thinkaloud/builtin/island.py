@@ -28,7 +28,7 @@ _GROUP = rf"(?P<group>{_NAME}(?:(?:{_BETWEEN_NAMES}){_NAME})*)"
 _BE = r"(?:is|are|am|e|eh|sao|sou|somos)"
 _ALL = r"(?:both |all |ambos |todos )?"
 _WE = (
-    r"(?:we are|(?:all|both) of (?:us|them) are|every(?:one|body) is"
+    r"(?:we are|they are|(?:all|both) of (?:us|them) are|every(?:one|body) is"
     r"|(?:(?:todos|ambos) )?(?:nos )?(?:dois |ambos |todos )?somos|todos sao|todos eles sao)"
 )
 _OF_THEM = rf" (?:of|among|de|entre) (?:us|them|nos|eles|{_GROUP})"
@@ -43,11 +43,21 @@ _SAYS = re.compile(
     rf"\b({_NAME}) (?:says|said|claims|claimed|diz|disse|afirma|afirmou)\b(?:[ ,:]*(?:that|que)\b)?[ ,:]*",
     re.IGNORECASE,
 )
+_INTRODUCED = re.compile(
+    rf"\b(?:people|persons|islanders|inhabitants|natives|men|pessoas|habitantes|meet|met|encontra|encontrou)"
+    rf"[,:]? (?:called |named |chamad[oa]s )?([A-Z]\w*(?:(?:{_BETWEEN_NAMES})[A-Z]\w*)+)"
+)
+"""Who is named before anybody speaks: "There are two people, A and B."."""
 _TWO_OF_US = re.compile(r"\b(?:we are both|both of us|nos dois|somos ambos|ambos somos)\b")
 _MYSELF = ("i", "me", "myself", "eu")
 _PRONOUNS = """he she it they we you us them who what everyone everybody someone nobody none neither both all
     that this there not if one ele ela eles elas nos quem todos alguem ninguem nenhum ambos nao se um"""
 _NO_NAMES = frozenset(_PRONOUNS.split())
+_LIES = re.compile(r"\b(?:(?:is|are|am) lying|(?:always )?lies?|(?:esta|estao|estou) mentindo|mentem?)\b")
+_TELLS_TRUTH = re.compile(
+    r"\b(?:(?:is |are |am )?(?:always )?(?:tells?|telling) the truth|(?:is|are|am) honest"
+    r"|(?:diz|dizem|fala|falam) a verdade)\b"
+)
 _DIFFERENT = r"(?:different|tipos diferentes|diferentes)(?: kinds?| types?)?"
 
 _SIMPLE_CLAIMS = (
@@ -76,7 +86,9 @@ _AND = re.compile(r",? (?:and|e) ")
 def parse_island(text: str) -> Island | None:
     """Parses the puzzle; None where nobody speaks of knights or knaves. Raises `Unsolvable`."""
     normalized = normalize(text)
-    if not _SAYS.search(normalized) or not _EITHER.search(normalized):
+    speakers = len(_SAYS.findall(normalized))
+    truth = _LIES.search(normalized) or _TELLS_TRUTH.search(normalized)
+    if not speakers or not (_EITHER.search(normalized) or (truth and speakers > 1)):
         return None
     island = _parse(text, ())
     if not any(statement.speaker for statement in island.statements):
@@ -101,6 +113,8 @@ def _parse(text: str, everyone: tuple[str, ...]) -> Island:
         elif speaker or _describes(sentence, speakers):  # unlike "On an island live …"
             raise Unsolvable("unread", words[:MAX_STATEMENT_CHARACTERS])
     people = [name for one in statements for name in (one.speaker, *people_in(one.claim)) if name]
+    if statements and (introduced := _INTRODUCED.search(text)):
+        people += re.split(_BETWEEN_NAMES, introduced[1])
     return Island(tuple(dict.fromkeys(people)), tuple(statements))
 
 
@@ -140,6 +154,8 @@ class _ClaimParser:
         ):
             return None
         text = text.replace("i'm ", "i am ").replace("we're ", "we are ").replace("n't ", " not ")
+        text = re.sub(rf"{_LIES.pattern}$", "is a knave", text)
+        text = re.sub(rf"{_TELLS_TRUTH.pattern}$", "is a knight", text)
         return self._claim(re.sub(r"\b(?<!eu )(?<!nao )((?:nao )?sou) ", r"eu \1 ", text))
 
     def _claim(self, text: str) -> Claim | None:

@@ -71,32 +71,30 @@ class Stopped(msgspec.Struct, frozen=True):
 SearchStep = Combined | Dropped | Found | Exhausted | Stopped
 
 
-class NumberPuzzle(msgspec.Struct, frozen=True):
-    """The puzzle: reach a target from numbers, using all of them with fractions, or any without."""
+def search(
+    target: int, numbers: tuple[int, ...], all_used: bool, max_tried: int = MAX_TRIED
+) -> Iterator[SearchStep]:
+    """Searches for the target: from all numbers with fractions, or from any without them.
 
-    target: int
-    numbers: tuple[int, ...]
-    all_used: bool
-
-    def steps(self, max_tried: int = MAX_TRIED) -> Iterator[SearchStep]:
-        """Searches; the last step is Found, Exhausted or Stopped."""
-        numbers = tuple(sorted(self.numbers))
-        if self.target in numbers and (not self.all_used or len(numbers) == 1):
-            yield Found(str(self.target), 0)
-            return
-        search = _Search(self, max_tried)
-        path: list[Combined] = []
-        try:
-            for step in search.level(numbers, NARRATED_LEVELS):
-                if isinstance(step, Combined):
-                    path.append(step)
-                else:
-                    path.pop()
-                yield step
-        except _OutOfBudget:
-            yield Stopped(max_tried)
-            return
-        yield Found(path_expression(numbers, path), search.tried) if path else Exhausted(search.tried)
+    The last step is Found, Exhausted or Stopped.
+    """
+    ordered: Numbers = tuple(sorted(numbers))
+    if target in ordered and (not all_used or len(ordered) == 1):
+        yield Found(str(target), 0)
+        return
+    tries = _Search(target, all_used, max_tried)
+    path: list[Combined] = []
+    try:
+        for step in tries.level(ordered, NARRATED_LEVELS):
+            if isinstance(step, Combined):
+                path.append(step)
+            else:
+                path.pop()
+            yield step
+    except _OutOfBudget:
+        yield Stopped(max_tried)
+        return
+    yield Found(path_expression(ordered, path), tries.tried) if path else Exhausted(tries.tried)
 
 
 class _OutOfBudget(Exception):
@@ -106,11 +104,11 @@ class _OutOfBudget(Exception):
 class _Search:
     """One search: the numbers that were seen, and the count of combinations that were tried."""
 
-    def __init__(self, puzzle: NumberPuzzle, max_tried: int) -> None:
+    def __init__(self, target: int, all_used: bool, max_tried: int) -> None:
         self.tried = 0
-        self._target = puzzle.target
-        self._all_used = puzzle.all_used
-        self._moves = exact_moves if puzzle.all_used else whole_moves
+        self._target = target
+        self._all_used = all_used
+        self._moves = exact_moves if all_used else whole_moves
         self._max_tried = max_tried
         self._seen: set[Numbers] = set()
 

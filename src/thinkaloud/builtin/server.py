@@ -7,7 +7,7 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from typing import Any
@@ -17,12 +17,14 @@ from aiohttp import web
 
 from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
+from thinkaloud.builtin.question import Surroundings
 from thinkaloud.builtin.solver import SolverReply
 
 MODEL = "solver"
 PACE = 30.0
 """Pieces per second: about as fast as people read."""
-MAX_BODY_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 16 * 1024 * 1024
+"""A long conversation is read; of it only the last question, and of that only so much as is allowed."""
 MAX_STREAM_SECONDS = {"reasoning_content": 6.0, "content": 2.0}
 """The longest time that a field of the message is streamed; a long text is sent in larger pieces."""
 
@@ -67,10 +69,10 @@ _decoder = msgspec.json.Decoder(CompletionRequest)
 class SolverServer:
     """The solver on a port; `pace` is in pieces per second, and 0 is as fast as the client reads."""
 
-    def __init__(self, pace: float = PACE, local_servers: Sequence[str] = ()) -> None:
+    def __init__(self, pace: float = PACE, surroundings: Surroundings | None = None) -> None:
         self.port = 0
         self._pace = pace
-        self._local_servers = tuple(local_servers)
+        self._surroundings = surroundings
         self._ids = count(1)
 
     @property
@@ -133,7 +135,7 @@ class SolverServer:
     async def _reply(self, body: CompletionRequest) -> SolverReply:
         """Solves in a thread, so that a long search does not block the other requests."""
         reply = await asyncio.to_thread(
-            reply_to, body.messages, body.callable_tools, local_servers=self._local_servers
+            reply_to, body.messages, body.callable_tools, surroundings=self._surroundings
         )
         return msgspec.structs.replace(reply, thinking=()) if body.reasoning_effort == "none" else reply
 
@@ -148,14 +150,14 @@ class SolverServer:
 
 @asynccontextmanager
 async def run_solver(
-    *, pace: float = PACE, port: int = 0, local_servers: Sequence[str] = ()
+    *, pace: float = PACE, port: int = 0, surroundings: Surroundings | None = None
 ) -> AsyncIterator[SolverServer]:
     """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
 
-    `pace` is how many pieces of thinking are sent per second. `local_servers` are names of model servers
-    found on this machine; the answer to a question that the solver cannot read names them.
+    `pace` is how many pieces of thinking are sent per second. `surroundings` are the clock and the models
+    that could be asked; both are read only for a question that needs them.
     """
-    server = SolverServer(pace, local_servers)
+    server = SolverServer(pace, surroundings)
     async with loopback.listen(server.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as server.port:
         yield server
 

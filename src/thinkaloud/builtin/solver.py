@@ -1,12 +1,11 @@
 """Solves a question: parses it, searches, checks the result in a second way, and only then answers."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from thinkaloud.builtin.checker import check, check_parsed
-from thinkaloud.builtin.narrate import Conclusion, conclude, narrate
-from thinkaloud.builtin.parse import AnswerCheck, Malformed, NotUnderstood, ParsedQuestion, parse
+from thinkaloud.builtin.narrate import shortened
+from thinkaloud.builtin.parse import AnswerCheck, ParsedQuestion, malformed, parse
+from thinkaloud.builtin.question import Conclusion, Puzzle, Surroundings
 from thinkaloud.builtin.words import Language, Unsolvable, phrase
 
 
@@ -34,44 +33,42 @@ class Solution(msgspec.Struct, frozen=True):
     conclusion: Conclusion
 
 
-def solve(question: str, *, local_servers: Sequence[str] = ()) -> SolverReply:
-    """Answers a question; where it is not understood, the answer says what the solver can do."""
-    solution = find_solution(question, local_servers)
+def solve(question: str, *, surroundings: Surroundings | None = None) -> SolverReply:
+    """Answers a question; where it is not understood, the answer suggests what to try."""
+    solution = find_solution(question, surroundings)
     return SolverReply(solution.thinking, answer=solution.conclusion.answer)
 
 
-def find_solution(text: str, local_servers: Sequence[str] = ()) -> Solution:
+def find_solution(text: str, surroundings: Surroundings | None = None) -> Solution:
     """Parses and solves a question, whatever it is."""
-    parsed = parse(text)
+    parsed = parse(text, surroundings)
+    language, question = parsed.language, parsed.question
+    if isinstance(question, AnswerCheck):
+        verdict = check(question.question, question.answer, surroundings)
+        key = "check.right" if verdict.right else "check.wrong"
+        answer = phrase(language, key, reason=verdict.reason)
+        return Solution(language, (phrase(language, "think.check"),), Conclusion(answer, known=False))
+    thinking, conclusion = _solved(parsed, question)
+    if parsed.read_as:
+        read_as = phrase(language, "read_as", text=parsed.read_as)
+        thinking = (read_as, *thinking)
+        if parsed.mended:
+            conclusion = msgspec.structs.replace(conclusion, answer=f"{read_as}\n\n{conclusion.answer}")
+    return Solution(language, thinking, conclusion)
+
+
+def _solved(parsed: ParsedQuestion, puzzle: Puzzle) -> tuple[tuple[str, ...], Conclusion]:
     language = parsed.language
-    match parsed.question:
-        case NotUnderstood():
-            answer = phrase(language, "about")
-            if local_servers:
-                servers = ", ".join(local_servers)
-                answer += "\n\n" + phrase(language, "about.local_servers", servers=servers)
-            return _unsolved(language, "think.not_understood", answer)
-        case Malformed(reason, part, limit):
-            return _unsolved(language, "malformed", phrase(language, reason, text=part, limit=limit))
-        case AnswerCheck(question, answer):
-            verdict = check(question, answer)
-            key = "check.right" if verdict.right else "check.wrong"
-            return _unsolved(language, "think.check", phrase(language, key, reason=verdict.reason))
-        case puzzle:
-            try:
-                trace = tuple(puzzle.steps())
-            except Unsolvable as error:
-                return _unsolved(language, "malformed", phrase(language, error.reason))
-            conclusion = verified(parsed, conclude(puzzle, trace, language))
-            return Solution(language, narrate(puzzle, trace, language), conclusion)
-
-
-def _unsolved(language: Language, thought: str, answer: str) -> Solution:
-    return Solution(language, (phrase(language, thought),), Conclusion(answer, known=False))
+    try:
+        trace = tuple(puzzle.steps())
+    except Unsolvable as error:
+        puzzle, trace = malformed(error), ()
+    conclusion = verified(parsed, puzzle.conclude(trace, language))
+    return shortened([*puzzle.narrate(trace, language)], language), conclusion
 
 
 def verified(parsed: ParsedQuestion, conclusion: Conclusion) -> Conclusion:
-    """Returns the conclusion if the checker agrees with its words, else a refusal."""
+    """Returns the conclusion if the check agrees with its words, else a refusal."""
     if not conclusion.known:
         return conclusion
     verdict = check_parsed(parsed, conclusion.answer)

@@ -1,17 +1,15 @@
-"""Units of measure, and conversions through the reference unit of their dimension.
+"""Units of measure, each with its factor to the reference unit of its dimension.
 
 A row is: dimension, factor to the reference unit, names in both languages, other spellings, zero point.
 Factors are exact. Gallons, quarts, pints and cups are those of the United States; kB is 1000 bytes and KiB
 1024. A temperature has a zero point: degrees Celsius are (degrees − zero) × factor.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.arithmetic import Calculated
-from thinkaloud.builtin.words import Language, exact_text, normalize
+from thinkaloud.builtin.words import Language, normalize
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -25,8 +23,12 @@ class Unit(msgspec.Struct, frozen=True):
 
     def name(self, language: Language, amount: Fraction | None = None) -> str:
         """Returns the name for an amount; the plural where no amount is given."""
-        singular, plural = (self.portuguese if language is Language.PT else self.english).split("/")
+        singular, plural = self.names(language).split("/")
         return singular if amount == 1 else plural
+
+    def names(self, language: Language) -> str:
+        """Returns the singular and the plural with a stroke between them."""
+        return self.portuguese if language is Language.PT else self.english
 
     def to_reference(self, amount: Fraction) -> Fraction:
         """Converts an amount of this unit to the reference unit."""
@@ -108,41 +110,3 @@ UNITS = _units_by_name()
 def reference_unit(dimension: str) -> Unit:
     """Returns the unit that the factors of a dimension are in: the first of its rows."""
     return next(unit for unit in UNITS.values() if unit.dimension == dimension)
-
-
-class Conversion(msgspec.Struct, frozen=True):
-    """The puzzle: an amount of one unit in another of the same dimension."""
-
-    amount: Fraction
-    source: Unit
-    target: Unit
-
-    def steps(self) -> Iterator[Calculated]:
-        """Converts to the reference unit and from it; a step that changes nothing is left out."""
-        reference = reference_unit(self.source.dimension)
-        amount = self.source.to_reference(self.amount)
-        if self.source != reference:
-            yield Calculated("to_reference", self._to_reference, amount)
-        if self.target != reference or amount == self.amount:
-            expression = self._from_reference(_bracketed(exact_text(amount)))
-            yield Calculated("from_reference", expression, self.target.from_reference(amount))
-
-    @property
-    def expression(self) -> str:
-        """The whole conversion as one expression."""
-        return self._from_reference(f"({self._to_reference})")
-
-    @property
-    def _to_reference(self) -> str:
-        amount, factor, zero = exact_text(self.amount), self.source.factor, self.source.zero
-        shifted = _bracketed(amount) if zero == "0" else f"({amount} − {zero})"
-        return shifted if factor == "1" else f"{shifted} × {factor}"
-
-    def _from_reference(self, amount: str) -> str:
-        factor, zero = self.target.factor, self.target.zero
-        scaled = amount if factor == "1" else f"{amount} ÷ {_bracketed(factor)}"
-        return scaled if zero == "0" else f"{scaled} + {zero}"
-
-
-def _bracketed(text: str) -> str:
-    return f"({text})" if "/" in text or text.startswith("-") else text

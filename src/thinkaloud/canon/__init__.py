@@ -3,6 +3,7 @@
 from thinkaloud.canon.errors import (
     BadCatalog,
     BadFrame,
+    BadOutput,
     BudgetTooSmall,
     KeyMissing,
     LimitExceeded,
@@ -49,6 +50,7 @@ __all__ = [
     "ApprovalSettled",
     "BadCatalog",
     "BadFrame",
+    "BadOutput",
     "BlockEnded",
     "BlockGrew",
     "BlockReclassified",

@@ -3,6 +3,7 @@
 * ThinkaloudError
   x Refused          the call is invalid: fix the call
     + NotAResponse, BadCatalog, KeyMissing, ThinkingNotOffered, BudgetTooSmall, Unknown...
+  x BadOutput        the answer does not have the requested shape: ask again
   x ProviderFault    the provider misbehaved: keep the events read so far, then retry or report
     + BadFrame, LimitExceeded
 * OutOfOrder         an invalid sequence of entries: a bug in the code that wrote them, not caught here
@@ -15,6 +16,10 @@ class ThinkaloudError(Exception):
 
 class Refused(ThinkaloudError):
     """The call is invalid or cannot be carried out."""
+
+
+class BadOutput(ThinkaloudError):
+    """The answer does not have the requested shape. The message says where."""
 
 
 class UnknownDialect(Refused):
@@ -65,6 +70,8 @@ class ProviderFault(ThinkaloudError):
     """The provider sent data that violates its own format or our limits."""
 
     code = "provider_fault"
+    status = 0
+    """The HTTP status of an error response; 0 for all other faults."""
 
 
 class BadFrame(ProviderFault):

@@ -219,10 +219,11 @@ class TurnEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type
 
 
 class TurnFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.failed"):
-    """The turn failed; all earlier events remain valid."""
+    """The turn failed; all earlier events remain valid. `status` is the HTTP status of a refusal, else 0."""
 
     code: str
     message: str = ""
+    status: int = 0
 
 
 Event = (

@@ -5,9 +5,12 @@ either exactly as its provider sent it (`verbatim`) or as plain parts that any p
 """
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 
 class ThinkingLevel(StrEnum):
@@ -27,11 +30,45 @@ class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
     budget_tokens: int | None = None
 
 
+class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How the model picks its words. None and empty values leave it to the model's default.
+
+    `extra` holds further fields of the request body, by name or dotted path, which are sent as they are.
+    """
+
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
+    stop: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=16)] = ()
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class OutputFormat(msgspec.Struct, frozen=True):
+    """A request for JSON instead of text. Without a schema the provider only promises some JSON value."""
+
+    schema: dict[str, Any] | None = None
+
+
 class Image(msgspec.Struct, frozen=True):
     """An image in a user's message, as base64."""
 
     media_type: str
     data: str
+
+
+class File(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file in a user's message, as base64: a PDF or a recording. Text is part of the message's text."""
+
+    media_type: str
+    data: str
+    name: str = ""
+
+
+def message_parts(attached: Iterable[File]) -> tuple[tuple[Image, ...], tuple[File, ...]]:
+    """Split what is attached to a message into images and other files."""
+    files = tuple(attached)
+    images = (Image(file.media_type, file.data) for file in files if file.media_type.startswith("image/"))
+    return tuple(images), tuple(file for file in files if not file.media_type.startswith("image/"))
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
@@ -57,6 +94,7 @@ class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
 
     text: str
     images: tuple[Image, ...] = ()
+    files: tuple[File, ...] = ()
 
 
 class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):
@@ -113,6 +151,20 @@ class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
 
 
+class CacheMarks(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Where the stable parts of a request end, for providers that bill repeated input at a lower price.
+
+    `messages` are positions in `Request.messages`, each the last of a run of user and tool messages. With
+    `automatic` the provider places the marks. `key` is the same for all requests of a conversation.
+    """
+
+    tools: bool = False
+    system: bool = False
+    messages: tuple[int, ...] = ()
+    automatic: bool = False
+    key: str = ""
+
+
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a dialect needs to build a request body."""
 
@@ -123,4 +175,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tool_choice: str = ""
     thinking: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
+    sampling: Sampling = Sampling()
+    output: OutputFormat | None = None
+    cache: CacheMarks = CacheMarks()
     stream: bool = True

@@ -20,6 +20,7 @@ import msgspec
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog.levels import EFFORT_WORDS
 from thinkaloud.catalog.rows import (
+    SAMPLING_PARAMETERS,
     InputKind,
     Model,
     Provider,
@@ -170,9 +171,15 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
         _check_all_known(model.at, catalog.providers, f"{location}: at")
         _check_all_known(model.at_with_thinking, model.at, f"{location}: at_with_thinking")
         _check_all_known(model.replay, catalog.providers, f"{location}: replay")
+        _check_all_known(model.cache, catalog.providers, f"{location}: cache")
         _check_all_known(model.replay.values(), catalog.replays, f"{location}: replay")
         _check_all_known(model.efforts, EFFORT_WORDS, f"{location}: efforts")
         _check_known(model.off, OFF_SETTINGS, f"{location}: off")
+        _check_all_known(model.refuses, SAMPLING_PARAMETERS, f"{location}: refuses")
+        _check_all_known(
+            model.refuses_while_thinking, SAMPLING_PARAMETERS, f"{location}: refuses_while_thinking"
+        )
+        _check_all_known(model.tools_refused_at, catalog.providers, f"{location}: tools_refused_at")
         _check_all_known(model.retires, catalog.providers, f"{location}: retires")
         if model.successor:
             _check_known(model.successor, catalog.models, f"{location}: successor")

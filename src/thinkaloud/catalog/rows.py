@@ -53,6 +53,33 @@ class InputKind(StrEnum):
     AUDIO = "audio"
 
 
+class OutputForm(StrEnum):
+    """How an answer of a given shape is asked for."""
+
+    PROMPT = "prompt"
+    """In words only."""
+    JSON = "json"
+    """In words, with a parameter that makes the answer some JSON value."""
+    SCHEMA = "schema"
+    """With a parameter that holds the JSON Schema."""
+
+
+class CacheForm(StrEnum):
+    """What a provider needs to bill the unchanged beginning of a request at a lower price."""
+
+    NONE = ""
+    """Nothing: it caches by itself, or not at all."""
+    MARKS = "marks"
+    """Marks in the content, each at the end of what is stable."""
+    AUTOMATIC = "automatic"
+    """One field, which lets the provider place the mark."""
+    KEY = "key"
+    """A key that all requests of a conversation share, so that they reach the same machine."""
+
+
+SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed")
+
+
 class ReplayScope(StrEnum):
     """The assistant turns whose thoughts are sent back."""
 
@@ -97,6 +124,10 @@ class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A changed system prompt, tool or earlier message invalidates every later thought."""
     echo_empty: bool = False
     """The field must be present even if it is empty."""
+    drops_blank_text: bool = False
+    """The provider refuses blank text, also in a message of its own."""
+    thought_first: bool = False
+    """While the model thinks, an open tool loop must begin and end with a thought of its own."""
     fact: RowSource | None = None
 
 
@@ -113,7 +144,17 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     replay: str = ""
     local: bool = False
     places: dict[str, str] = msgspec.field(default_factory=dict)
-    """The dotted path in the body for each supported field of `ThinkingParameters`."""
+    """The dotted path in the body for each supported field of `ThinkingParameters`.
+
+    A sampling parameter has its path here only if it differs from the dialect's; an empty path means that the
+    provider does not take it.
+    """
+    temperature_max: float = 2.0
+    output: OutputForm = OutputForm.SCHEMA
+    """How an answer of a given shape is asked for, unless a model can do less."""
+    cache: CacheForm = CacheForm.NONE
+    inputs: tuple[InputKind, ...] = tuple(InputKind)
+    """What its API has a form for, besides text."""
     shows_thinking: bool = True
     """Whether this provider can return thoughts at all."""
     joins_messages: bool = True
@@ -126,6 +167,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Controls to try for a model that is not in the catalog."""
     efforts: tuple[str, ...] = ()
     """Effort words to try for a model that has none in the catalog."""
+    display_refusal: str = ""
+    """Words of an error that refuses to return thoughts to this account."""
+    thinking_refusal: str = ""
+    """Words of an error that says that the model cannot think."""
+    in_process: bool = False
+    """Whether this program serves the provider itself, while it is asked."""
     max_tokens: int | None = None
     """Sent if the caller sets none, for APIs that require a value."""
     fact: RowSource
@@ -165,10 +212,24 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The date from which a provider no longer serves it."""
     successor: str = ""
     """The id of the row to use instead."""
+    cache: dict[str, CacheForm] = msgspec.field(default_factory=dict)
+    """What prompt caching needs by provider, where it differs from the provider's own."""
+    refuses: tuple[str, ...] = ()
+    """Sampling parameters that it never takes."""
+    refuses_while_thinking: tuple[str, ...] = ()
+    """Sampling parameters that it does not take while it thinks."""
+    temperature_or_top_p: bool = False
+    """Whether it takes only one of these two."""
+    output: OutputForm = OutputForm.SCHEMA
+    """How an answer of a given shape is asked for, if the provider can do as much."""
+    output_with_tools: bool = True
+    """Whether it takes a shape for the answer and tools in one request."""
     forced_tools: bool = True
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()
     """Providers that refuse tools and thinking in one request."""
+    tools_refused_at: tuple[str, ...] = ()
+    """Providers that refuse tools for it."""
     fact: RowSource
 
 

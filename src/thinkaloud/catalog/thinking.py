@@ -176,7 +176,6 @@ def _lowest_parameters(route: Route) -> ThinkingParameters:
             ThinkingParameters(),
             "It has no setting for less thinking, so its default applies.",
         )
-    parameters = _with_display(route, parameters)
     return _add_note(parameters, f"Thinking cannot be turned off: {route.model_id} {cause}. {remedy}")
 
 

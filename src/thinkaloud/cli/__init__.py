@@ -191,9 +191,9 @@ def _run(options: "Namespace") -> int:
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         if "lang" in options and options.lang is None:
-            from thinkaloud.client.config import ConfigFile
+            from thinkaloud.cli.settings import user_config
 
-            options.lang = ConfigFile().read().language
+            options.lang = user_config().language
         code = int(options.run(options))
         sys.stdout.flush()
         return code

@@ -10,9 +10,10 @@ import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentFile, McpConfig, agent_from_config
-from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.settings import user_agents
+from thinkaloud.cli.table import print_columns
 from thinkaloud.surfaces.terminal import clean
 
 

@@ -11,11 +11,11 @@ import msgspec
 
 from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.prices import cost_of
+from thinkaloud.agents.reply import BAD_OUTPUT
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, agent_tree, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, TurnEnded
-from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.cli.approvals import ApprovalPrompter
 from thinkaloud.cli.ask_stored import add_stored_options, ask_stored, keeps_turns
@@ -33,15 +33,18 @@ from thinkaloud.cli.follow import TurnNotSaved
 from thinkaloud.cli.live_output import LiveOutput
 from thinkaloud.cli.prompt import read_prompt
 from thinkaloud.cli.read import turn_as_json
+from thinkaloud.cli.sampling import add_sampling_options, output_schema_of, sampling_of
 from thinkaloud.cli.settings import (
     model_name,
     names_builtin_model,
     user_agents,
-    user_catalog,
     user_config,
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
+from thinkaloud.client.files import user_message
+from thinkaloud.client.prepare import merge_sampling
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json
 from thinkaloud.transcript import Block, Ending, Turn, apply, events_to_end_turn
@@ -79,6 +82,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--max-tokens", type=positive, metavar="N", help="token limit of the answer, thoughts included"
     )
+    add_option(
+        "-f",
+        "--file",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="attach a file: an image, a PDF, an MP3 or WAV recording, or text; can be repeated",
+    )
+    add_sampling_options(parser)
     add_option(
         "--approve",
         action="append",
@@ -174,12 +187,15 @@ class AskOutput:
                     msgspec.json.encode({**self.ids, **turn_as_json(self.turn), "cost": cost}).decode()
                 )
             )
-        return EXIT_STOPPED if outcome is None else EXIT_CODES.get(outcome.ending, EXIT_OK)
+        if outcome is None:
+            return EXIT_STOPPED
+        bad_output = any(notice.code == BAD_OUTPUT and notice.block is None for notice in self.turn.notices)
+        return EXIT_CODES.get(outcome.ending, EXIT_FAILED if bad_output else EXIT_OK)
 
 
 async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:
     async with _open_agent(options) as (agent, allowed), _open_catalog(agent) as catalog:
-        message = UserMessage(prompt)
+        message = user_message(prompt, options.files)
         agent, first_request = prepare_first(
             agent, (message,), catalog=catalog, on_thinking_unavailable=options.on_thinking_unavailable
         )
@@ -263,6 +279,8 @@ def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
         thinking=options.thinking or agent.thinking,
         system=options.system or agent.system,
         max_tokens=options.max_tokens or agent.max_tokens,
+        sampling=merge_sampling(agent.sampling, sampling_of(options)),
+        output_schema=output_schema_of(options) or agent.output_schema,
     )
 
 
@@ -290,7 +308,7 @@ def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[To
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
-    catalog = user_catalog()
+    catalog = load_catalog()
     needed = any(names_builtin_model(member.model) for member in agent_tree(agent))
     return with_builtin_model(catalog) if needed else nullcontext(catalog)
 

@@ -26,7 +26,9 @@ from thinkaloud.cli.gateway import (
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.cli.sampling import output_schema_of, sampling_of
 from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.client.files import user_message
 from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.backend import BackendUnreachable, Question
 from thinkaloud.surfaces.terminal import clean
@@ -110,14 +112,19 @@ async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutpu
 
 
 async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace) -> TurnInfo:
+    message = user_message(prompt, options.files)
     question = Question(
-        prompt=prompt,
+        prompt=message.text,
+        images=message.images,
+        files=message.files,
         model=options.model,
         agent=options.agent,
         thinking=options.thinking,
         system=options.system,
         max_tokens=options.max_tokens or 0,
         thinking_optional=options.on_thinking_unavailable == "warn",
+        sampling=sampling_of(options),
+        output_schema=output_schema_of(options),
     )
     if options.session:
         session = await find_session(client, options.session)

@@ -11,7 +11,8 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
 from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
-from thinkaloud.cli.settings import model_name
+from thinkaloud.cli.settings import model_name, user_config
+from thinkaloud.client.config import ConfigFile
 from thinkaloud.view import LOCALES
 
 
@@ -42,7 +43,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--no-mouse", action="store_true", help="leave the mouse to the terminal, for its own selection"
     )
-    add_option("--theme", choices=("dark", "light"), default="dark", help="colours (default: dark)")
+    add_option(
+        "--theme",
+        choices=("dark", "light"),
+        help="colours (default: your setting, else dark); it is not saved",
+    )
     add_option(
         "--language",
         "--lang",
@@ -72,7 +77,8 @@ async def _chat(options: argparse.Namespace) -> int:
             answerer=Answerer(options.model, options.agent, options.thinking),
             session=session,
             language=options.language,
-            theme=options.theme,
+            theme=options.theme or user_config().text("chat.theme") or "dark",
+            save_theme=lambda name: ConfigFile().change({"chat.theme": name}),
             default_model=model_name() if backend.address == INSIDE else "",
         )
         app = ChatApp(backend, chat_options)

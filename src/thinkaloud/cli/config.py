@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_error, print_json
 from thinkaloud.cli.parser import did_you_mean
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
 from thinkaloud.surfaces.terminal import clean
 
@@ -57,6 +58,8 @@ def run_show(options: argparse.Namespace) -> int:
         meaning = f"{setting.meaning}: {', '.join(values)}" if values else setting.meaning
         rows.append((key, "-" if value is None else _shown(value), meaning))
     print_columns(rows)
+    for problem in config.problems:
+        print_error(problem)
     if unknown := file.unknown_keys():
         print(f"Unknown in {file.path}, and ignored: {', '.join(unknown)}.", file=sys.stderr)
     return EXIT_OK

@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from textwrap import wrap
 from typing import TextIO
 
 import msgspec
@@ -17,14 +15,13 @@ from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.view import LOCALES
 
 STDIN = "-"
+"""The name that stands for standard input, and for standard output where something is written."""
 READ_SIZE_BYTES = 64 * 1024
 EXIT_OK, EXIT_REFUSED, EXIT_FAILED, EXIT_STOPPED = 0, 2, 1, 130
 HEARTBEAT_MS = 10_000
 SHOW_KEY = "t"
 """The key that shows and hides thoughts while `ask` runs."""
 _MAX_PORT = 65_535
-_LEAST_COLUMNS = 12
-"""A last column with less room is not wrapped."""
 
 
 def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
@@ -137,29 +134,6 @@ def print_error(text: str, code: int = EXIT_REFUSED) -> int:
     """Print an error in one line and return the exit code."""
     print(f"thinkaloud: {clean(text)}".replace("\n", " "), file=sys.stderr)
     return code
-
-
-def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table; in a terminal, it fits the width."""
-    # `paged` collects what is printed, so the real output tells whether there is a terminal.
-    on_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
-    for line in table_lines(rows, shutil.get_terminal_size().columns if on_terminal else None):
-        print(line)
-
-
-def table_lines(rows: Sequence[tuple[str, ...]], columns: int | None) -> list[str]:
-    """Return a table. Only the last column is not padded; it is wrapped at words if the width is given."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    indent = sum(widths) + 2 * len(widths)
-    lines: list[str] = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        last = [row[-1]]
-        if columns is not None and columns - indent >= _LEAST_COLUMNS:
-            last = wrap(row[-1], columns - indent) or [""]
-        lines.append(clean("  ".join([*cells, last[0]])).rstrip())
-        lines += [clean(" " * indent + part) for part in last[1:]]
-    return lines
 
 
 def print_json(value: object) -> None:

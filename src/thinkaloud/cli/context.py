@@ -3,9 +3,11 @@
 import argparse
 import sys
 
+from thinkaloud.canon.requests import Request
 from thinkaloud.cli.console import EXIT_OK, read_bytes
-from thinkaloud.cli.settings import model_name, user_catalog
+from thinkaloud.cli.settings import model_name
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import ContextMode, SendStatus, UnsupportedThoughts, read_conversation
 from thinkaloud.dialects import build_request
 from thinkaloud.surfaces.terminal import clean, clean_json
@@ -47,7 +49,7 @@ def run_context(options: argparse.Namespace) -> int:
         context_mode=options.mode,
         unsupported=options.unsupported,
         tools=conversation.tools,
-        catalog=user_catalog(),
+        catalog=load_catalog(),
     )
     prepared = prepare(
         conversation, model=model_name(options.model), thinking=options.thinking, options=request_options
@@ -60,6 +62,8 @@ def run_context(options: argparse.Namespace) -> int:
 def _print_report(prepared: PreparedRequest) -> None:
     report = prepared.report
     print(f"to {prepared.route.model_id} at {prepared.route.provider.name}", file=sys.stderr)
+    if marks := _cache_marks(prepared.request):
+        print(f"cache: {marks}", file=sys.stderr)
     for line in report.lines:
         place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")
         tokens = "" if line.tokens is None else f" ({line.tokens} tokens)"
@@ -68,3 +72,15 @@ def _print_report(prepared: PreparedRequest) -> None:
     print(f"blocks: {totals}", file=sys.stderr)
     for note in prepared.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
+
+
+def _cache_marks(request: Request) -> str:
+    """Return where the request has cache marks, in words."""
+    cache = request.cache
+    marks = [name for name, marked in (("tools", cache.tools), ("system prompt", cache.system)) if marked]
+    marks += [f"message {position + 1} of {len(request.messages)}" for position in cache.messages]
+    if marks:
+        return f"marks after {', '.join(marks)}"
+    if cache.automatic:
+        return "marks are placed by the provider"
+    return f"key {cache.key}" if cache.key else ""

@@ -9,25 +9,24 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
 from thinkaloud.canon import ThinkaloudError
-from thinkaloud.catalog import Provider
 from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, add_json_option, print_json, progress
-from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog
+from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
+from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
 from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
-from thinkaloud.surfaces.terminal import clean
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
-_CONNECT_TIMEOUT_S = 1.0
 _TRIAL_BYTES = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _EXTRAS = {"server": ("sqlalchemy", "starlette", "uvicorn"), "agents": ("mcp", "genai_prices")}
@@ -54,8 +53,10 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(findings)
     else:
-        for finding in findings:
-            print(clean(f"{finding.state:<8} {finding.check}: {finding.text}"))
+        rows = [
+            (f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings
+        ]
+        print_columns(rows, header=False)
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
 
 
@@ -93,15 +94,17 @@ def _check_settings() -> Iterator[tuple[str, str]]:
             f"{file.path} has settings that this version does not know: {', '.join(unknown)}. Correct or "
             "remove them; `thinkaloud config show` lists all settings.",
         )
+    for problem in config.problems:
+        yield PROBLEM, problem
     if not file.path.exists():
         yield OK, f"{file.path} does not exist, so every setting has its default."
-    else:
+    elif not config.problems:
         yield OK, f"{file.path} is valid, with {len(config.values)} settings."
     yield OK, f"The language is {config.language}."
 
 
 def _check_catalog_and_agents() -> Iterator[tuple[str, str]]:
-    catalog = user_catalog()
+    catalog = load_catalog()
     yield OK, f"The catalog has {len(catalog.models)} models at {len(catalog.providers)} providers."
     yield OK, f"There are {len(user_agents().agents)} agents."
 
@@ -117,7 +120,7 @@ def _check_credentials() -> Iterator[tuple[str, str]]:
 
 
 def _check_keys() -> Iterator[tuple[str, str]]:
-    sources = {row.name: key_source(row) for row in user_catalog().providers.values() if row.key}
+    sources = {row.name: key_source(row) for row in load_catalog().providers.values() if row.key}
     for name, source in sources.items():
         if source:
             yield OK, f"{name} has a key ({source}). Check that it works: thinkaloud keys test {name}"
@@ -131,7 +134,7 @@ def _check_keys() -> Iterator[tuple[str, str]]:
 
 def _check_default_model() -> Iterator[tuple[str, str]]:
     name = model_name()
-    route = prepare("", model=name, options=Options(catalog=user_catalog())).route
+    route = prepare("", model=name, options=Options(catalog=load_catalog())).route
     require_key(route)
     yield OK, f"{name}, asked at {route.provider.name}. Another one: thinkaloud config set model MODEL"
 
@@ -185,8 +188,8 @@ def _check_gateway() -> Iterator[tuple[str, str]]:
 
 
 def _check_local_servers() -> Iterator[tuple[str, str]]:
-    providers = [row for row in user_catalog().providers.values() if row.local and row.base_url]
-    answers = asyncio.run(_connect_all(providers))
+    providers = local_providers(load_catalog())
+    answers = asyncio.run(connect_all(providers))
     for provider, answered in zip(providers, answers, strict=True):
         if answered:
             yield OK, f"{provider.name} answers at {provider.base_url}."
@@ -197,21 +200,6 @@ def _check_local_servers() -> Iterator[tuple[str, str]]:
             f"Not running: {', '.join(silent)}. Start one to ask its models; base_url in your catalog.toml "
             "sets another address.",
         )
-
-
-async def _connect_all(providers: list[Provider]) -> list[bool]:
-    return await asyncio.gather(*(_connects(provider) for provider in providers))
-
-
-async def _connects(provider: Provider) -> bool:
-    url = urlsplit(provider.base_url)
-    port = url.port or (443 if url.scheme == "https" else 80)
-    try:
-        _, writer = await asyncio.wait_for(asyncio.open_connection(url.hostname, port), _CONNECT_TIMEOUT_S)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
 
 
 def _check_packages() -> Iterator[tuple[str, str]]:

@@ -14,16 +14,16 @@ from thinkaloud.cli.console import (
     EXIT_OK,
     STDIN,
     add_json_option,
-    print_columns,
     print_json,
     progress,
     read_chunks,
 )
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.parser import did_you_mean
-from thinkaloud.cli.settings import user_catalog
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.terminal import clean
 
 
@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_set(options: argparse.Namespace) -> int:
     """Store the key that is typed or piped in."""
-    provider = _provider(user_catalog(), options.provider)
+    provider = _provider(load_catalog(), options.provider)
     name = key_name(provider)
     if sys.stdin.isatty():
         key = getpass.getpass(f"Key of {provider.name}, not shown while you type: ")
@@ -80,12 +80,12 @@ def run_set(options: argparse.Namespace) -> int:
 
 def run_list(options: argparse.Namespace) -> int:
     """List the providers that need a key."""
-    for fault in dict.fromkeys(key_fault(row) for row in user_catalog().providers.values()):
+    for fault in dict.fromkeys(key_fault(row) for row in load_catalog().providers.values()):
         if fault:
             print(clean(f"thinkaloud: {fault}"), file=sys.stderr)
     rows = [
         {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
-        for provider in user_catalog().providers.values()
+        for provider in load_catalog().providers.values()
         if provider.key
         for source in [key_source(provider)]
     ]
@@ -105,7 +105,7 @@ def run_list(options: argparse.Namespace) -> int:
 
 def run_test(options: argparse.Namespace) -> int:
     """Ask each provider for its list of models."""
-    catalog = user_catalog()
+    catalog = load_catalog()
     if options.providers:
         providers = [_provider(catalog, name) for name in options.providers]
     else:
@@ -116,8 +116,10 @@ def run_test(options: argparse.Namespace) -> int:
         raise Refused("No provider has a key. Store one: thinkaloud keys set PROVIDER")
     with progress(f"Asking {', '.join(provider.name for provider in providers)}..."):
         results = asyncio.run(_test_all(providers))
-    for provider, (_, text) in zip(providers, results, strict=True):
-        print(clean(f"{provider.name}: {text}"))
+    print_columns(
+        [(f"{provider.name}: {text}",) for provider, (_, text) in zip(providers, results, strict=True)],
+        header=False,
+    )
     return EXIT_OK if all(works for works, _ in results) else EXIT_FAILED
 
 
@@ -150,7 +152,7 @@ async def _answers_without_key(client: Client, provider: Provider) -> bool:
 
 def run_remove(options: argparse.Namespace) -> int:
     """Remove a stored key."""
-    provider = _provider(user_catalog(), options.provider)
+    provider = _provider(load_catalog(), options.provider)
     name = key_name(provider)
     places = remove_key(name)
     if not places:

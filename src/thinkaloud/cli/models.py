@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from textwrap import fill
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingParameters
@@ -22,14 +21,14 @@ from thinkaloud.catalog import (
 )
 from thinkaloud.catalog.levels import effort_rank
 from thinkaloud.catalog.routing import ASSUMED_FACT
-from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json, progress
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json, progress
 from thinkaloud.cli.pager import paged
-from thinkaloud.cli.settings import user_catalog
+from thinkaloud.cli.table import print_columns, table_lines
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, has_key, prepare
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.terminal import clean
 
-_LABEL_COLUMNS = 11
 _PROVIDERS_PER_LINE = 2
 _REPLAYED_TURNS = {
     ReplayScope.NONE: "",
@@ -61,7 +60,7 @@ def add_route(parser: argparse.ArgumentParser) -> None:
 
 def run_models(options: argparse.Namespace) -> int:
     """List the models, or the differences to a provider's list."""
-    catalog = user_catalog()
+    catalog = load_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "")
     models = list_models(catalog, thinking=options.thinking)
@@ -81,7 +80,7 @@ def run_models(options: argparse.Namespace) -> int:
 def run_route(options: argparse.Namespace) -> int:
     """Print which provider a request would go to, how thinking is requested, and why."""
     prepared = prepare(
-        "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
+        "", model=options.model, thinking=options.thinking, options=Options(catalog=load_catalog())
     )
     route, ask = prepared.route, prepared.request.thinking
     provider, fact = route.provider, route.model.fact
@@ -97,18 +96,8 @@ def run_route(options: argparse.Namespace) -> int:
         *(("note", note) for note in prepared.notes),
         *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED_FACT else []),
     ]
-    width = shutil.get_terminal_size().columns
-    for name, value in rows:
-        margin = f"{name:<{_LABEL_COLUMNS}}"
-        wrapped = fill(
-            clean(value),
-            width,
-            initial_indent=margin,
-            subsequent_indent=" " * _LABEL_COLUMNS,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        print(wrapped)
+    for line in table_lines(rows, shutil.get_terminal_size().columns, header=False):
+        print(line)
     return EXIT_OK
 
 

@@ -6,6 +6,8 @@ import stat
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import STDIN, not_utf8_text, read_chunks
 
+MAX_PROMPT_BYTES = 8_000_000
+"""A gateway accepts requests of 10 MiB, and JSON escapes make a prompt longer. No model reads as much."""
 _MISSING = (
     "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
     "thinkaloud ask what is 2+2"
@@ -22,11 +24,23 @@ def read_prompt(words: list[str]) -> str:
         raise Refused(not_utf8_text(question))
     text = ""
     if STDIN in words or _stdin_holds_text():
-        text = b"".join(read_chunks(STDIN)).decode(errors="replace")
+        text = _read_stdin().decode(errors="replace")
     parts = [part for part in (text.strip("\n") if question.strip() else text, question) if part.strip()]
     if not parts:
         raise Refused(_MISSING)
     return "\n\n".join(parts)
+
+
+def _read_stdin() -> bytes:
+    content = bytearray()
+    for chunk in read_chunks(STDIN):
+        content += chunk
+        if len(content) > MAX_PROMPT_BYTES:
+            raise Refused(
+                f"The text on standard input has more than {MAX_PROMPT_BYTES:,} bytes, the most that a prompt "
+                "may have, so nothing was sent. Send less of it: head -c 1000000 FILE | thinkaloud ask ..."
+            )
+    return bytes(content)
 
 
 def _stdin_holds_text() -> bool:

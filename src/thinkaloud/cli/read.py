@@ -149,6 +149,7 @@ def turn_as_json(turn: Turn) -> dict[str, object]:
 
 
 def _run_replay(options: argparse.Namespace) -> int:
+    from thinkaloud.cli.gateway.find import TURN_PREFIX
     from thinkaloud.cli.show import replay_stored, stored_turn_named
 
     if stored_turn_named(options.file) and not Path(options.file).exists():
@@ -160,6 +161,11 @@ def _run_replay(options: argparse.Namespace) -> int:
             for line in b"".join(read_chunks(options.file)).splitlines()
             if line.strip()
         ]
+    except FileNotFoundError:
+        return print_error(
+            f"There is no file {options.file!r}, and it is not a turn either. Give the path of a recording, the "
+            f"id of a turn, which begins with {TURN_PREFIX}, or `latest`."
+        )
     except OSError as error:
         return print_error(f"Cannot read {options.file}: {error.strerror or error}. Check the path.")
     except msgspec.MsgspecError as error:

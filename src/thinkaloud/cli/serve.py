@@ -15,10 +15,10 @@ from thinkaloud.cli.settings import (
     database_path,
     model_name,
     user_agents,
-    user_catalog,
     with_builtin_model,
 )
 from thinkaloud.client.config import ConfigFile
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.store.file_lock import lock_path, publish_address
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ async def open_gateway(settings: "Settings") -> AsyncIterator["Gateway"]:
     toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
         sqlite.open_database(database_path(), full_sync=settings.full_sync) as database,
-        with_builtin_model(user_catalog()) as catalog,
+        with_builtin_model(load_catalog()) as catalog,
         Gateway(database, catalog, settings=settings, toolbox=toolbox, gateway_agents=agents) as gateway,
     ):
         gateway.metrics.add_gauge(

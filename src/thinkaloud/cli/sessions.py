@@ -12,10 +12,9 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import (
     EXIT_OK,
     EXIT_REFUSED,
+    STDIN,
     add_json_option,
-    colours_wanted,
     positive,
-    print_columns,
     print_error,
     print_json,
     read_bytes,
@@ -23,16 +22,16 @@ from thinkaloud.cli.console import (
 from thinkaloud.cli.gateway import GatewayClient, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import find_session, list_sessions
 from thinkaloud.cli.pager import paged
+from thinkaloud.cli.table import marked_bold, print_columns
 from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
 
 DEFAULT_LIMIT = 50
 _SHORT_ID = 12
+"""Characters of an id in a list. The beginning of an id is enough for every command."""
 _MAX_SEARCH_CHARACTERS = 1_000
 """As in the API of the gateway, whose message would name a field of a request."""
-"""Characters of an id in a list. The beginning of an id is enough for every command."""
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
-_BOLD, _NORMAL = "\x1b[1m", "\x1b[22m"
 
 GatewayCommand = Callable[[GatewayClient, argparse.Namespace], Awaitable[int]]
 
@@ -83,7 +82,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of `export`."""
     _add_session_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a new file instead of stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout"
+    )
     parser.add_argument(
         "--format",
         choices=tuple(_FORMATS.values()),
@@ -188,21 +189,19 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
         hint = "" if options.thoughts else " Add --thoughts to search thoughts as well."
         print(f"Nothing was found.{hint}", file=sys.stderr)
         return EXIT_OK
-    bold = colours_wanted(sys.stdout)
     with paged():
         for hit in hits:
-            print(f"{short_id(hit.session)}  {hit.kind:<7}  {one_line(hit.session_title)}")
-            print(f"  {hit.turn}  {_snippet(hit, bold=bold)}")
+            print_columns([(short_id(hit.session), hit.kind, one_line(hit.session_title))], header=False)
+            print_columns([("", f"{hit.turn}  {_snippet(hit)}")], header=False)
     return EXIT_OK
 
 
-def _snippet(hit: FoundText, *, bold: bool) -> str:
+def _snippet(hit: FoundText) -> str:
     """Return the snippet in one line, with the words in bold."""
     parts, end = [], 0
     for first, last in hit.marks:
         parts += [_spaced(hit.snippet[end:first])]
-        word = _spaced(hit.snippet[first:last])
-        parts += [f"{_BOLD}{word}{_NORMAL}" if bold else word]
+        parts += [marked_bold(_spaced(hit.snippet[first:last]))]
         end = last
     return "".join([*parts, _spaced(hit.snippet[end:])]).strip()
 
@@ -212,7 +211,7 @@ def _spaced(text: str) -> str:
 
 
 async def _export(client: GatewayClient, options: argparse.Namespace) -> int:
-    path = None if options.output is None else Path(options.output)
+    path = None if options.output in (None, STDIN) else Path(options.output)
     form = options.format or ("markdown" if path is None else _form_of(path))
     session = await find_session(client, options.session)
     text = await client.export(session.id, form, thinking=options.thinking)

@@ -1,19 +1,20 @@
-"""The user's settings, paths, default model, catalog and agents; and the built-in model.
+"""The user's settings, paths, default model and agents; and the built-in model.
 
 The built-in model runs as a server on this machine, only while `with_builtin_model` is open.
 """
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkaloud.canon import BadCatalog
-from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
-from thinkaloud.catalog.catalog import FILES
+from thinkaloud.catalog import Catalog
 from thinkaloud.client.config import Config, ConfigFile
 from thinkaloud.client.home import home_folder
+from thinkaloud.surfaces.terminal import clean
 
 if TYPE_CHECKING:
     from thinkaloud.agents.config import AgentFile
@@ -31,28 +32,17 @@ def names_builtin_model(model: str) -> bool:
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """Run the built-in model and yield the catalog with its address."""
-    from thinkaloud.builtin import run_solver
+    from thinkaloud.builtin import Surroundings, run_solver
+    from thinkaloud.cli.connections import find_connections
 
-    async with run_solver() as server:
+    surroundings = Surroundings(connections=lambda: find_connections(catalog))
+    async with run_solver(surroundings=surroundings) as server:
         yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)
 
 
 def database_path() -> Path:
     """Return the path of the gateway's database."""
     return home_folder() / "thinkaloud.db"
-
-
-def user_catalog() -> Catalog:
-    """Return the catalog, with the user's own `catalog.toml` merged into it if it exists."""
-    path = home_folder() / "catalog.toml"
-    if not path.is_file():
-        return builtin_catalog()
-    try:
-        rows = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise BadCatalog(f"{path} cannot be read: {reason}. Correct the file, or move it away.") from None
-    return parse_catalog(*builtin_texts(), rows, names=(*FILES, str(path)))
 
 
 def user_agents() -> "AgentFile":
@@ -63,8 +53,16 @@ def user_agents() -> "AgentFile":
 
 
 def user_config() -> Config:
-    """Return the user's settings from `config.toml`."""
-    return ConfigFile().read()
+    """Return the user's settings from `config.toml`. Values that are left out are reported once."""
+    config = ConfigFile().read()
+    for problem in config.problems:
+        _report_once(problem)
+    return config
+
+
+@cache
+def _report_once(problem: str) -> None:
+    print(clean(f"thinkaloud: {problem}. The other settings hold."), file=sys.stderr)
 
 
 def model_name(name: str = "") -> str:

@@ -11,6 +11,7 @@ from thinkaloud.cli.ask import EXIT_CODES
 from thinkaloud.cli.console import EXIT_OK, add_json_option, add_language_option, plain_writer, print_json
 from thinkaloud.cli.follow import follow_printed
 from thinkaloud.cli.gateway import GatewayClient, add_server_options, open_backend, server_choice
+from thinkaloud.cli.gateway.client import full_name
 from thinkaloud.cli.gateway.find import LATEST, TURN_PREFIX, find_session, find_turn
 from thinkaloud.cli.read import turn_as_json
 from thinkaloud.cli.sessions import one_line, run_with_gateway
@@ -105,7 +106,7 @@ def _print_turn(turn: PastTurn, options: argparse.Namespace, prompts_to: TextIO)
 
 async def _watch(client: GatewayClient, options: argparse.Namespace) -> int:
     turn = await find_turn(client, options.name)
-    print(f"[{turn.id} {one_line(turn.model)}]", file=sys.stderr, flush=True)
+    print(f"[{turn.id} {one_line(full_name(turn.provider, turn.model))}]", file=sys.stderr, flush=True)
     writer = plain_writer(options.lang)
     async with aclosing(follow_printed(client, turn.id)) as entries:
         async for entry in entries:

@@ -14,6 +14,7 @@ from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path
+from thinkaloud.cli.table import print_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class CommandOutput(NamedTuple):
-    """The output of a command: lines for stdout, which scripts read, and a note for stderr."""
+    """The output of a command: a table for stdout, which scripts read, and a note for stderr."""
 
-    lines: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
     note: str = ""
     rows: tuple[msgspec.Struct, ...] = ()
     """The values of a list, for `--json`."""
@@ -114,7 +115,7 @@ def _add_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
 
     user = users.add_user(conn, options.name, _now_ms(), options.workspace)
     membership = f"Added {user.name} to the workspace {options.workspace}."
-    return CommandOutput((user.id,), f"{membership} Next: thinkaloud tokens create {user.name}")
+    return CommandOutput(((user.id,),), f"{membership} Next: thinkaloud tokens create {user.name}")
 
 
 def _join_workspace(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -122,15 +123,15 @@ def _join_workspace(conn: "Connection", options: argparse.Namespace) -> CommandO
 
     user = users.user_named(conn, options.name)
     workspace = users.add_member(conn, user.key, options.workspace, _now_ms())
-    return CommandOutput((workspace.id,), f"{user.name} is a member of the workspace {workspace.name}.")
+    return CommandOutput(((workspace.id,),), f"{user.name} is a member of the workspace {workspace.name}.")
 
 
 def _list_users(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import users
 
     listed = users.list_users(conn)
-    lines = tuple(f"{user.id}  {_date(user.created_ms)}  {user.name}" for user in listed)
-    return CommandOutput(lines, rows=listed)
+    table = tuple((user.id, _date(user.created_ms), user.name) for user in listed)
+    return CommandOutput(table, rows=listed)
 
 
 def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -170,7 +171,7 @@ def _create_token(conn: "Connection", options: argparse.Namespace) -> CommandOut
     user = users.user_named(conn, options.user)
     token, secret = users.create_token(conn, user.key, options.name, _now_ms())
     return CommandOutput(
-        (secret,),
+        ((secret,),),
         "The token is shown once; only its hash is stored. Send it as `Authorization: Bearer TOKEN`. "
         f"To revoke it: thinkaloud tokens revoke {token.id}",
     )
@@ -181,7 +182,7 @@ def _list_tokens(conn: "Connection", options: argparse.Namespace) -> CommandOutp
 
     user = users.user_named(conn, options.user)
     tokens = users.tokens_of(conn, user.key)
-    return CommandOutput(tuple(map(_token_line, tokens)), rows=tokens)
+    return CommandOutput(tuple(map(_token_cells, tokens)), rows=tokens)
 
 
 def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -203,9 +204,9 @@ def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
         if getattr(options, "json", False):
             print_json([_public_fields(row) for row in output.rows])
             return EXIT_OK
-        with paged():
-            for line in output.lines:
-                print(line)
+        if output.table:
+            with paged():
+                print_columns(output.table, header=False)
         if output.note:
             print(output.note, file=sys.stderr)
         return EXIT_OK
@@ -229,9 +230,9 @@ def _public_fields(row: msgspec.Struct) -> dict[str, object]:
     return {name: value for name, value in msgspec.structs.asdict(row).items() if name not in _DATABASE_KEYS}
 
 
-def _token_line(token: "ApiToken") -> str:
+def _token_cells(token: "ApiToken") -> tuple[str, ...]:
     state = "valid" if token.revoked_ms is None else f"revoked {_date(token.revoked_ms)}"
-    return f"{token.id}  {_date(token.created_ms)}  {state}  {token.name}".rstrip()
+    return token.id, _date(token.created_ms), state, token.name
 
 
 def _date(at_ms: int) -> str:

@@ -6,7 +6,7 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
@@ -21,16 +21,18 @@ from thinkaloud.canon import (
     NoticeGiven,
     ProviderFault,
     Refused,
+    ThinkingNotOffered,
     TurnEnded,
     TurnFailed,
     TurnStarted,
 )
+from thinkaloud.catalog import retirement_note
 from thinkaloud.catalog.rows import Route
-from thinkaloud.client.errors import limit_exceeded
+from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import MIB, ResponseStream
-from thinkaloud.context import Conversation
+from thinkaloud.context import Context
 from thinkaloud.dialects import Reader, build_request
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
@@ -38,7 +40,7 @@ from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 MAX_TEXT_CHARS = 8 * MIB
 """Largest number of characters in one response, about twenty times what any model sends today."""
 
-Prompt = str | Conversation | PreparedRequest
+Prompt = str | Context | PreparedRequest
 Clock = Callable[[], int]
 _T = TypeVar("_T")
 
@@ -59,12 +61,11 @@ async def send(
     Notices about settings that the model cannot honour follow the first event. An open client is used and
     stays open; a closed client, or a new one if none is passed, is opened for this response only.
     """
-    route, notes = prepared.route, prepared.notes
-    outgoing = build_request(route, prepared.request)
     async with AsyncExitStack() as stack:
         if client is None or not client.opened:
             client = await stack.enter_async_context(client or Client())
-        response = await client.send(route.provider, outgoing)
+        route = await _served_route(prepared.route, stack)
+        response, notes = await _open_response(client, route, prepared)
         stack.callback(response.close)
         reader = ResponseReader(route, limits)
         while not reader.finished:
@@ -79,6 +80,35 @@ async def send(
             yield EventBatch(events, response.waited_ms)
         if reader.ended_by_provider:
             await response.drain()
+
+
+async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
+    """Return the route. If this program serves its provider, the server runs until the stack is closed."""
+    if not route.provider.in_process or route.provider.base_url:
+        return route
+    from thinkaloud.builtin import run_solver
+
+    server = await stack.enter_async_context(run_solver())
+    provider = msgspec.structs.replace(route.provider, base_url=server.base_url)
+    return msgspec.structs.replace(route, provider=provider)
+
+
+async def _open_response(
+    client: Client, route: Route, prepared: PreparedRequest
+) -> tuple[ResponseStream, tuple[str, ...]]:
+    """Send the request, or its fallback if it is refused, and return the response and the notes."""
+    try:
+        response = await client.send(route.provider, build_request(route, prepared.request))
+    except ProviderRefused as error:
+        fallback = next((row for row in prepared.fallbacks if row.refusal in error.message), None)
+        if fallback is None:
+            raise with_advice(error, retirement_note(route)) from None
+        if fallback.request is None:
+            raise ThinkingNotOffered(fallback.note) from None
+        note = f"{fallback.note} It said: {error.message}"
+        response = await client.send(route.provider, build_request(route, fallback.request))
+        return response, (*prepared.notes, note)
+    return response, prepared.notes
 
 
 async def entries(
@@ -129,7 +159,7 @@ def ask_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Turn:
     """Return the whole answer. Blocking form of `ask`, for scripts."""
-    _refuse_in_loop("ask_sync", "await ask(...)", options)
+    refuse_in_loop("ask_sync", "await ask(...)", options)
     return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
 
 
@@ -137,8 +167,8 @@ def stream_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Iterator[Event]:
     """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
-    _refuse_in_loop("stream_sync", "async for event in stream(...)", options)
-    return _stepped(stream(prompt, model=model, thinking=thinking, options=options))
+    refuse_in_loop("stream_sync", "async for event in stream(...)", options)
+    return step_through(stream(prompt, model=model, thinking=thinking, options=options))
 
 
 def monotonic_clock() -> Clock:
@@ -219,7 +249,7 @@ def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
 
 
-def _refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
+def refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
     """Refuse to block inside a running event loop, or with a client that belongs to another loop."""
     client = options.client if options else None
     try:
@@ -234,12 +264,15 @@ def _refuse_in_loop(function: str, instead: str, options: Options | None) -> Non
     raise Refused(f"{function} would block the running event loop. Use `{instead}` here.")
 
 
-def _stepped(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
+def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
     """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
 
     async def step() -> _T | None:
         return await anext(events, None)
 
     with asyncio.Runner() as runner:
-        while (item := runner.run(step())) is not None:
-            yield item
+        try:
+            while (item := runner.run(step())) is not None:
+                yield item
+        finally:
+            runner.run(events.aclose())

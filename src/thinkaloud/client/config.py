@@ -74,6 +74,7 @@ SETTINGS: Mapping[str, Setting] = {
         for field in msgspec.structs.fields(Policy)
     },
     f"{_DISPLAY}preset": Setting(Literal[tuple(PRESETS)], _DISPLAY_MEANINGS["preset"]),
+    "chat.theme": Setting(Literal["dark", "light"], "the colours of the chat in a terminal"),
     "page.render": Setting(Literal["markdown", "plain"], "how the page draws the text of thoughts"),
     "page.expand_key": Setting(
         ExpandKey,
@@ -86,8 +87,10 @@ SETTINGS: Mapping[str, Setting] = {
 class Config:
     """The settings as the file has them, by dotted key. What the file does not set is not there."""
 
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, values: Mapping[str, Any] | None = None, problems: tuple[str, ...] = ()) -> None:
         self.values = dict(values or {})
+        self.problems = problems
+        """What is wrong with values of the file, which were left out, and what to do about each."""
 
     def text(self, key: str) -> str:
         """Return a setting as text, empty if it is not set."""
@@ -117,9 +120,16 @@ class ConfigFile:
         self.path = path or home_folder() / CONFIG_NAME
 
     def read(self) -> Config:
-        """Return the settings; refuse a file that cannot be read or has an invalid value."""
-        values = self._values(self._text())
-        return Config({key: self._checked(key, value) for key, value in values.items() if key in SETTINGS})
+        """Return the settings without those that have an invalid value; refuse a file that cannot be read."""
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        for key, value in self._values(self._text()).items():
+            if key in SETTINGS:
+                try:
+                    values[key] = self._checked(key, value)
+                except Refused as error:
+                    problems.append(str(error))
+        return Config(values, tuple(problems))
 
     def unknown_keys(self) -> list[str]:
         """Return the keys of the file that this version does not know."""
@@ -173,13 +183,11 @@ class ConfigFile:
     def _checked(self, key: str, value: Any) -> Any:
         try:
             return msgspec.to_builtins(msgspec.convert(value, SETTINGS[key].kind))
-        except msgspec.ValidationError as error:
-            form = SETTINGS[key].form
+        except msgspec.ValidationError:
             allowed = ", ".join(setting_values(key))
-            remedy = f"Use one of: {allowed}" if allowed else f"Use {form}" if form else "Correct it"
-            reason = f"{value!r:.80}" if form else str(error)
+            remedy = f"one of: {allowed}" if allowed else SETTINGS[key].form
             raise Refused(
-                f"Invalid value for {key} in {self.path}: {reason}. {remedy}, or remove it: "
+                f"Invalid value for {key} in {self.path}: {value!r:.80}. Use {remedy}, or remove it: "
                 f"thinkaloud config unset {key}"
             ) from None
 

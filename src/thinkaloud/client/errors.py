@@ -98,6 +98,16 @@ def refusal_error(name: str, response: ErrorResponse, key: str = "") -> Provider
     )
 
 
+_NO_SUCH_MODEL_STATUSES = frozenset({400, 404, 410})
+
+
+def with_advice(error: ProviderRefused, advice: str) -> ProviderRefused:
+    """Add what is known about the model to an error that may come from it."""
+    if advice and error.status in _NO_SUCH_MODEL_STATUSES:
+        error.args = (f"{error} {advice}",)
+    return error
+
+
 def _remedy(response: ErrorResponse, key: str) -> str:
     match response.status:
         case 401 | 403:

@@ -5,47 +5,67 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon.requests import (
+    File,
     Image,
+    OutputFormat,
     Request,
+    Sampling,
     ThinkingLevel,
     ThinkingSetting,
     ToolDefinition,
-    UserMessage,
 )
 from thinkaloud.catalog import (
     Catalog,
     Provider,
     Route,
-    builtin_catalog,
+    allows_forced_tool,
     has_thinking_suffix,
     key_missing_error,
     resolve_thinking,
     retirement_note,
 )
 from thinkaloud.catalog import route as choose_route
+from thinkaloud.catalog.thinking import thinks
+from thinkaloud.client.fallbacks import Fallback, fallbacks_for
+from thinkaloud.client.files import user_message
 from thinkaloud.client.keys import resolve_key
-from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
+from thinkaloud.client.output import OutputShape, fit_output, output_schema
+from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
+from thinkaloud.dialects.sampling import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client
 
+_FREE_CHOICES = ("", "auto", "none")
+"""The tool choices that do not force a call."""
+
 HaveKey = Callable[[Provider], bool]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a request besides prompt, model and thinking level."""
+class Options(Sampling, frozen=True, kw_only=True):
+    """The settings of a request besides prompt, model and thinking level.
+
+    `output` is the shape of the answer: a class or a JSON Schema. `parse_output` reads an answer of it.
+    """
 
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
+    files: tuple[str | Path | File, ...] = ()
+    """Files of the prompt, by path or as values: images, PDF files, recordings and text."""
     tool_choice: str = ""
     max_tokens: int | None = None
+    output: OutputShape | None = None
+    cache: bool = True
+    """Whether to mark what the next request repeats, so that providers bill it at a lower price."""
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
@@ -65,6 +85,8 @@ class PreparedRequest(msgspec.Struct, frozen=True):
     """Fingerprint of the conversation, stored with the answer."""
     report: Report = Report()
     """What was sent, withheld or transformed, for every block of the conversation."""
+    fallbacks: tuple[Fallback, ...] = ()
+    """What to send instead if the provider refuses it with known words."""
 
 
 def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
@@ -100,7 +122,7 @@ def require_key(route: Route) -> None:
 
 
 def prepare(
-    prompt: str | Conversation,
+    prompt: str | Context,
     *,
     model: str,
     thinking: str | int | None = None,
@@ -113,31 +135,114 @@ def prepare(
     if has_thinking_suffix(model) and setting == ThinkingSetting():
         setting = ThinkingSetting(level=ThinkingLevel.MEDIUM)
     on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
-    route = choose_route(options.catalog or builtin_catalog(), model, thinking=on, have_key=have_key)
+    route = choose_route(options.catalog or load_catalog(), model, thinking=on, have_key=have_key)
+    conversation, tool_notes = _with_accepted_tools(_conversation(prompt, options), route, options)
+    forced = options.tool_choice not in _FREE_CHOICES
     parameters = resolve_thinking(
         route,
         setting,
         max_tokens=options.max_tokens,
-        tools=bool(options.tools),
+        tools=bool(conversation.tools),
+        forced_tool=forced,
         on_unavailable=options.on_thinking_unavailable,
     )
+    sampling, sampling_notes = fit_sampling(
+        route, checked_sampling(options), thinks=thinks(route.model, parameters)
+    )
+    output: OutputFormat | None = None
+    output_notes: tuple[str, ...] = ()
+    if options.output is not None:
+        conversation, output, output_notes = _with_output(conversation, route, options.output)
     build_options = BuildOptions(
         mode=options.context_mode,
         unsupported=options.unsupported,
         thinking=parameters,
         max_tokens=parameters.max_tokens or options.max_tokens,
-        tool_choice=options.tool_choice,
+        tool_choice="auto" if forced and not allows_forced_tool(route, parameters) else options.tool_choice,
+        sampling=sampling,
+        output=output,
+        cache=options.cache,
         stream=options.stream,
     )
-    built = build(_conversation(prompt, options), route, build_options)
+    built = build(conversation, route, build_options)
     retirement = retirement_note(route)
-    notes = (*([retirement] if retirement else []), *parameters.notes, *built.report.notes)
-    return PreparedRequest(route, built.request, notes, built.prefix, built.report)
+    notes = (
+        *([retirement] if retirement else []),
+        *tool_notes,
+        *parameters.notes,
+        *sampling_notes,
+        *output_notes,
+        *built.report.notes,
+    )
+    warn = options.on_thinking_unavailable == "warn"
+    fallbacks = fallbacks_for(route, built.request, warn=warn)
+    return PreparedRequest(route, built.request, notes, built.prefix, built.report, fallbacks)
 
 
-def _conversation(prompt: str | Conversation, options: Options) -> Conversation:
-    if isinstance(prompt, Conversation):
-        return prompt
-    return Conversation(
-        system=options.system, tools=options.tools, steps=(UserMessage(prompt, options.images),)
+def _with_accepted_tools(
+    conversation: Context, route: Route, options: Options
+) -> tuple[Context, tuple[str, ...]]:
+    """Leave the tools out if the provider takes none for this model."""
+    if not conversation.tools or route.provider.name not in route.model.tools_refused_at:
+        return conversation, ()
+    reason = f"{route.model_id} takes no tools at {route.provider.name}"
+    if options.tool_choice not in _FREE_CHOICES:
+        raise Refused(f"{reason}, so none can be forced. Nothing was sent. Choose another model.")
+    return msgspec.structs.replace(conversation, tools=()), (f"{reason}, so none were offered.",)
+
+
+def checked_sampling(settings: Sampling) -> Sampling:
+    """Return the sampling parameters alone, or refuse a value that is out of range."""
+    values = {name: getattr(settings, name) for name in Sampling.__struct_fields__}
+    try:
+        return msgspec.convert(values, Sampling)
+    except msgspec.ValidationError as error:
+        raise Refused(f"Invalid sampling parameter: {error}. Correct it.") from None
+
+
+def merge_sampling(settings: Sampling, overrides: Sampling) -> Sampling:
+    """Return the settings with those that `overrides` sets in their place."""
+    chosen = checked_sampling(overrides)
+    values = {
+        name: value
+        for name in Sampling.__struct_fields__
+        if (value := getattr(chosen, name)) not in (None, (), {})
+    }
+    return msgspec.structs.replace(settings, **{**values, "extra": {**settings.extra, **chosen.extra}})
+
+
+def _with_output(
+    conversation: Context, route: Route, shape: OutputShape
+) -> tuple[Context, OutputFormat | None, tuple[str, ...]]:
+    """Ask for an answer of this shape: in the request, in the system prompt, or both."""
+    output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
+    system = "\n\n".join(text for text in (conversation.system, instruction) if text)
+    return msgspec.structs.replace(conversation, system=system), output, notes
+
+
+def _conversation(prompt: str | Context, options: Options) -> Context:
+    if isinstance(prompt, Context):
+        return _with_options(prompt, options)
+    message = user_message(prompt, (*options.images, *options.files))
+    return Context(system=options.system, tools=options.tools, steps=(message,))
+
+
+def _with_options(conversation: Context, options: Options) -> Context:
+    """Return the conversation with the system prompt and the tools of the options, if it has none."""
+    if options.images or options.files:
+        raise Refused(
+            "The options have images or files beside a conversation. Put them into one of its messages. "
+            "Nothing was sent."
+        )
+    for name in ("system", "tools"):
+        own, given = getattr(conversation, name), getattr(options, name)
+        if own and given and own != given:
+            raise Refused(
+                f"The conversation and the options differ in `{name}`. Set it in one of them. "
+                "Nothing was sent."
+            )
+    return msgspec.structs.replace(
+        conversation,
+        system=conversation.system or options.system,
+        tools=conversation.tools or options.tools,
     )

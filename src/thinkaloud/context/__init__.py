@@ -3,7 +3,7 @@
 from thinkaloud.context.build import BuiltRequest, build, fingerprint
 from thinkaloud.context.conversation import (
     AnsweredTurn,
-    Conversation,
+    Context,
     Step,
     read_conversation,
     replies_of,
@@ -23,8 +23,8 @@ __all__ = [
     "AnsweredTurn",
     "BuildOptions",
     "BuiltRequest",
+    "Context",
     "ContextMode",
-    "Conversation",
     "Report",
     "ReportLine",
     "ReportTotal",

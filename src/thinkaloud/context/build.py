@@ -7,6 +7,7 @@ sent: a changed byte before a prefix-bound thought invalidates it.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -14,16 +15,20 @@ import msgspec
 from thinkaloud.canon import Kind, SealForm
 from thinkaloud.canon.requests import (
     AssistantMessage,
+    CacheMarks,
+    File,
     Message,
     Request,
-    ThinkingParameters,
     ToolCall,
     ToolDefinition,
     UserMessage,
 )
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
-from thinkaloud.context.conversation import AnsweredTurn, Conversation
+from thinkaloud.context.blank_text import without_blank_text
+from thinkaloud.context.cache import place_marks
+from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.open_loop import fit_open_loop
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
 from thinkaloud.context.report import Report, ReportLine, SendStatus
 from thinkaloud.transcript import Block
@@ -67,15 +72,35 @@ def thought_note(thoughts: Sequence[Block]) -> str:
     return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
 
 
-def image_note(count: int) -> str:
-    """Return the note that takes the place of images which the model cannot take."""
-    images = "An image was" if count == 1 else f"{count} images were"
-    return f"({images} attached here, which this model cannot see.)"
+_INPUT_NAMES = {
+    InputKind.IMAGE: ("An image", "images"),
+    InputKind.PDF: ("A PDF file", "PDF files"),
+    InputKind.AUDIO: ("A recording", "recordings"),
+}
+_INPUT_CODES = {InputKind.IMAGE: "no_images", InputKind.PDF: "no_files", InputKind.AUDIO: "no_audio"}
 
 
-def _images_replaced_note(model: str, count: int) -> str:
-    images = "an image was" if count == 1 else f"{count} images were"
-    return f"{model} takes no images, so {images} replaced by a note in the text."
+def input_kind(file: File) -> InputKind:
+    """Return what a model must take to read this file."""
+    return InputKind.AUDIO if file.media_type.startswith("audio/") else InputKind.PDF
+
+
+def input_note(kind: InputKind, count: int) -> str:
+    """Return the note that takes the place of images or files which the model cannot take."""
+    return f"({_counted(kind, count)} attached here, which this model cannot see.)"
+
+
+def _replaced_note(model: str, kind: InputKind, count: int) -> str:
+    counted = _counted(kind, count)
+    return (
+        f"{model} takes no {_INPUT_NAMES[kind][1]}, so {counted[0].lower()}{counted[1:]} replaced by a note "
+        "in the text."
+    )
+
+
+def _counted(kind: InputKind, count: int) -> str:
+    one, many = _INPUT_NAMES[kind]
+    return f"{one} was" if count == 1 else f"{count} {many} were"
 
 
 def _shorten(text: str) -> str:
@@ -132,12 +157,18 @@ class BuiltRequest(msgspec.Struct, frozen=True):
     prefix: str
 
 
-def build(conversation: Conversation, route: Route, options: BuildOptions | None = None) -> BuiltRequest:
+def build(conversation: Context, route: Route, options: BuildOptions | None = None) -> BuiltRequest:
     """Build the request that asks this route to continue the conversation."""
     options = options or BuildOptions()
     builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = _fit_open_loop(options.thinking, route, builder)
+    ask, notes = fit_open_loop(
+        options.thinking,
+        route,
+        builder.loop,
+        builder.turns_without_thought,
+        drops=builder.replay_rules.drops_blocks,
+    )
     request = Request(
         model=route.model_id,
         messages=tuple(builder.messages),
@@ -146,10 +177,13 @@ def build(conversation: Conversation, route: Route, options: BuildOptions | None
         tool_choice=options.tool_choice,
         thinking=ask,
         max_tokens=options.max_tokens,
+        sampling=options.sampling,
+        output=options.output,
+        cache=place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
         stream=options.stream,
     )
-    if builder.images_replaced:
-        notes = (*notes, _images_replaced_note(route.model_id, builder.images_replaced))
+    replaced = builder.inputs_replaced.items()
+    notes = (*notes, *(_replaced_note(route.model_id, kind, count) for kind, count in replaced))
     return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
@@ -159,7 +193,7 @@ class _RequestBuilder:
     Messages already added never change, so that prompt caches hold.
     """
 
-    def __init__(self, conversation: Conversation, route: Route, options: BuildOptions) -> None:
+    def __init__(self, conversation: Context, route: Route, options: BuildOptions) -> None:
         self._steps = conversation.steps
         self._route = route
         self._unsupported = options.unsupported
@@ -176,7 +210,7 @@ class _RequestBuilder:
         self.lines: list[ReportLine] = []
         self.turns_without_thought: set[int] = set()
         """Turns sent without a thought. In an open loop they rule out a thinking budget."""
-        self.images_replaced = 0
+        self.inputs_replaced: Counter[InputKind] = Counter()
         self.prefix = PrefixHash(conversation.system, conversation.tools)
 
     def _requires_thought(self, answered: AnsweredTurn) -> bool:
@@ -193,7 +227,7 @@ class _RequestBuilder:
             if isinstance(step, AnsweredTurn):
                 self._append_turn(self._history.turns[number])
             elif isinstance(step, UserMessage):
-                self._append(self._with_thought_note(self._with_seen_images(number, step)))
+                self._append(self._with_thought_note(self._with_seen_inputs(number, step)))
             elif number in self._history.unmatched_results:
                 self.lines.append(
                     ReportLine(
@@ -209,19 +243,28 @@ class _RequestBuilder:
         self.messages.append(message)
         self.prefix.add(message)
 
-    def _with_seen_images(self, number: int, message: UserMessage) -> UserMessage:
-        """Replace images by a note if the model is known to take none; it would refuse the whole request."""
-        inputs = self._route.model.inputs
-        if not message.images or inputs is None or InputKind.IMAGE in inputs:
+    def _with_seen_inputs(self, number: int, message: UserMessage) -> UserMessage:
+        """Replace what the model is known not to take by a note; it would refuse the whole request."""
+        images = message.images if self._takes(InputKind.IMAGE) else ()
+        files = tuple(file for file in message.files if self._takes(input_kind(file)))
+        missing = Counter(input_kind(file) for file in message.files if file not in files)
+        if len(message.images) > len(images):
+            missing[InputKind.IMAGE] = len(message.images)
+        if not missing:
             return message
-        self.images_replaced += len(message.images)
-        self.lines += [
-            ReportLine(number, None, "image", SendStatus.TRANSFORMED, "no_images") for _ in message.images
-        ]
-        note = image_note(len(message.images))
-        return msgspec.structs.replace(
-            message, text=f"{message.text}\n\n{note}" if message.text else note, images=()
-        )
+        self.inputs_replaced += missing
+        for kind, count in missing.items():
+            name = "image" if kind is InputKind.IMAGE else "file"
+            line = ReportLine(number, None, name, SendStatus.TRANSFORMED, _INPUT_CODES[kind])
+            self.lines += [line] * count
+        notes = (input_note(kind, count) for kind, count in missing.items())
+        text = "\n\n".join(text for text in (message.text, *notes) if text)
+        return UserMessage(text, images, files)
+
+    def _takes(self, kind: InputKind) -> bool:
+        """Return whether a request may hold this kind; a model of which that is unknown may take it."""
+        inputs = self._route.model.inputs
+        return kind in self._route.provider.inputs and (inputs is None or kind in inputs)
 
     def _with_thought_note(self, message: UserMessage) -> UserMessage:
         if not self._foreign_thoughts:
@@ -251,7 +294,9 @@ class _RequestBuilder:
 
     def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
         assert sent_turn.turn.message is not None
-        self._append(AssistantMessage(verbatim=sent_turn.turn.message.payload))
+        payload = sent_turn.turn.message.payload
+        drops_blank = self._route.replay.drops_blank_text
+        self._append(AssistantMessage(verbatim=without_blank_text(payload) if drops_blank else payload))
         for block, result in sent_turn.calls:
             self._plain_calls.reserve(block.call_id)
             self._append(
@@ -260,7 +305,7 @@ class _RequestBuilder:
         if not sent_turn.has_thought:
             self.turns_without_thought.add(sent_turn.step)
         self.lines += [
-            self._line(sent_turn, block, *_status_verbatim(block, decision))
+            self._line(sent_turn, block, *_status_verbatim(block, decision, drops_blank=drops_blank))
             for block in sent_turn.turn.blocks
         ]
 
@@ -322,37 +367,9 @@ class _RequestBuilder:
         )
 
 
-def _fit_open_loop(
-    ask: ThinkingParameters, route: Route, builder: _RequestBuilder
-) -> tuple[ThinkingParameters, tuple[str, ...]]:
-    """Adapt the thinking parameters to the open tool loop, and return notes about the change.
-
-    With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
-    A required thought whose prefix changed is sent together with the instruction to drop it.
-    """
-    required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
-    ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
-    if ask.mode == "enabled" and required and ends & builder.turns_without_thought:
-        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED_NOTE,)
-    if builder.replay_rules.drops_blocks:
-        template = (*ask.template, ("block_binding", "drop_block"))
-        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
-    return ask, ()
-
-
-_PAUSED_NOTE = (
-    "Thinking is off for this request: the open tool loop contains an answer without a thought of this "
-    "model, "
-    "and the model refuses that when it has a budget. Thinking is on again after the next user message."
-)
-_DROPPED_NOTE = (
-    "The provider is asked to drop thoughts that are no longer valid: something before the open tool loop "
-    "changed, "
-    "and the loop cannot continue without them."
-)
-
-
-def _status_verbatim(block: Block, decision: str) -> tuple[SendStatus, str]:
+def _status_verbatim(block: Block, decision: str, *, drops_blank: bool) -> tuple[SendStatus, str]:
+    if drops_blank and block.kind is Kind.TEXT and block.blank:
+        return SendStatus.WITHHELD, "blank"
     return SendStatus.SENT, decision if block.kind is Kind.REASONING else "verbatim"
 
 

@@ -1,10 +1,12 @@
-"""A conversation: user messages, tool results, and the turns that models answered with.
+"""The context of a request: user messages, tool results, and the turns that models answered with.
 
 All steps are kept, whichever model answered; what a model gets to see is decided when a request is built. The
 file format is one JSON object in which a turn is the list of its events. An agent's run becomes one step for
 each reply, followed by the results of its calls. An assistant has its own conversation, which begins with its
 task.
 """
+
+from typing import assert_never
 
 import msgspec
 
@@ -35,37 +37,50 @@ class AnsweredTurn(msgspec.Struct, frozen=True):
 Step = UserMessage | ToolMessage | AnsweredTurn
 
 
-class Conversation(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True):
     """A system prompt, tools, and all steps so far."""
 
     steps: tuple[Step, ...] = ()
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
+    model: str = ""
+    """The model that was asked last; empty if unknown. Building a request does not use it."""
 
 
-class _ToolRecord(msgspec.Struct, omit_defaults=True):
+class _ToolRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     name: str
     description: str = ""
     parameters: msgspec.Raw = msgspec.Raw()
 
 
-class _AnsweredRecord(msgspec.Struct, omit_defaults=True, tag_field="role", tag="assistant"):
+class _UserRecord(UserMessage, frozen=True, forbid_unknown_fields=True, tag="user"):
+    """A user message of a file, in which a misspelt field is an error."""
+
+
+class _ToolResultRecord(ToolMessage, frozen=True, forbid_unknown_fields=True, tag="tool"):
+    """A tool result of a file."""
+
+
+class _AnsweredRecord(
+    msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, tag_field="role", tag="assistant"
+):
     provider: str = ""
     prefix: str = ""
     events: list[Event] = []
     entries: list[Entry] = []
 
 
-class _ConversationRecord(msgspec.Struct, omit_defaults=True):
+class _ConversationRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+    model: str = ""
     system: str = ""
     tools: list[_ToolRecord] = []
-    messages: list[UserMessage | ToolMessage | _AnsweredRecord] = []
+    messages: list[_UserRecord | _ToolResultRecord | _AnsweredRecord]
 
 
 _decoder = msgspec.json.Decoder(_ConversationRecord)
 
 
-def read_conversation(data: bytes) -> Conversation:
+def read_conversation(data: bytes) -> Context:
     """Read a conversation from the bytes of its file."""
     try:
         record = _decoder.decode(data)
@@ -74,17 +89,44 @@ def read_conversation(data: bytes) -> Conversation:
             f"This is not a conversation: {error}. Use a JSON object with `messages`, each with the role "
             "user, assistant or tool."
         ) from None
-    steps = tuple(_read_turn(step) if isinstance(step, _AnsweredRecord) else step for step in record.messages)
-    return Conversation(steps, record.system, tuple(_read_tool(tool) for tool in record.tools))
+    steps = tuple(map(_read_step, record.messages))
+    return Context(steps, record.system, tuple(_read_tool(tool) for tool in record.tools), record.model)
 
 
-def write_conversation(conversation: Conversation) -> bytes:
+def write_conversation(conversation: Context) -> bytes:
     """Return the bytes of a conversation's file. Reading them gives the same conversation."""
-    messages = [_write_turn(step) if isinstance(step, AnsweredTurn) else step for step in conversation.steps]
+    messages = list(map(_write_step, conversation.steps))
     tools = [
         _ToolRecord(tool.name, tool.description, _schema_json(tool.parameters)) for tool in conversation.tools
     ]
-    return msgspec.json.encode(_ConversationRecord(conversation.system, tools, messages))
+    record = _ConversationRecord(
+        model=conversation.model, system=conversation.system, tools=tools, messages=messages
+    )
+    return msgspec.json.encode(record)
+
+
+def _read_step(record: _UserRecord | _ToolResultRecord | _AnsweredRecord) -> Step:
+    match record:
+        case _AnsweredRecord():
+            return _read_turn(record)
+        case _UserRecord():
+            return UserMessage(**msgspec.structs.asdict(record))
+        case _ToolResultRecord():
+            return ToolMessage(**msgspec.structs.asdict(record))
+        case _:
+            assert_never(record)
+
+
+def _write_step(step: Step) -> _UserRecord | _ToolResultRecord | _AnsweredRecord:
+    match step:
+        case AnsweredTurn():
+            return _write_turn(step)
+        case UserMessage():
+            return _UserRecord(**msgspec.structs.asdict(step))
+        case ToolMessage():
+            return _ToolResultRecord(**msgspec.structs.asdict(step))
+        case _:
+            assert_never(step)
 
 
 def _read_turn(record: _AnsweredRecord) -> AnsweredTurn:

@@ -13,7 +13,7 @@ from typing import assert_never
 import msgspec
 
 from thinkaloud.canon import SealForm
-from thinkaloud.canon.requests import ThinkingParameters
+from thinkaloud.canon.requests import OutputFormat, Sampling, ThinkingParameters
 from thinkaloud.catalog.catalog import without_vendor
 from thinkaloud.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
 from thinkaloud.context.conversation import AnsweredTurn
@@ -49,6 +49,9 @@ class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
     thinking: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
     tool_choice: str = ""
+    sampling: Sampling = Sampling()
+    output: OutputFormat | None = None
+    cache: bool = True
     stream: bool = True
 
 

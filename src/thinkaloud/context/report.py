@@ -40,14 +40,20 @@ REASONS = {
     "nested": "It belongs to a called assistant; only the call and its result are sent.",
     "reasoning_only": "The turn has thoughts but no answer, so there is no message to send.",
     "empty": "It is empty.",
+    "blank": "It is blank, and the provider refuses blank text.",
     "no_images": "This model takes no images, so a note in the text says that there was one.",
+    "no_files": "This model takes no PDF files, so a note in the text says that there was one.",
+    "no_audio": "This model takes no recordings, so a note in the text says that there was one.",
     "retried": "The turn was cut off and the model was asked again.",
 }
 """Every reason code with a sentence for people."""
 
 
 class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What happened to one block. `block` is None for a tool result, an image or a turn without blocks."""
+    """What happened to one block.
+
+    `block` is None for a tool result, an image, a file or a turn without blocks.
+    """
 
     step: int
     block: int | None

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from thinkaloud.canon.requests import AssistantMessage, Message, ToolMessage, UserMessage
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
 from thinkaloud.dialects.request import JsonDict
 from thinkaloud.wire import valid_json
 
@@ -229,7 +229,7 @@ def join_user_messages(messages: Sequence[Message]) -> list[Message]:
         previous = joined[-1] if joined else None
         if isinstance(message, UserMessage) and isinstance(previous, UserMessage):
             text = "\n\n".join(part for part in (previous.text, message.text) if part)
-            joined[-1] = UserMessage(text, previous.images + message.images)
+            joined[-1] = UserMessage(text, previous.images + message.images, previous.files + message.files)
         else:
             joined.append(message)
     return joined
@@ -252,6 +252,20 @@ def alternate_roles(
         else:
             encoded += [encode_assistant(cast(AssistantMessage, message)) for message in group]
     return encoded
+
+
+def marked_parts(encoded: Sequence[object], request: Request, key: str) -> list[list[JsonDict]]:
+    """Return the parts of the encoded user messages at whose end a cache mark belongs."""
+    ends = set(request.cache.messages)
+    runs = [
+        any(position in ends for position, _ in run)
+        for from_user, run in groupby(
+            enumerate(request.messages), lambda item: not isinstance(item[1], AssistantMessage)
+        )
+        if from_user
+    ]
+    user_messages = [item for item in encoded if isinstance(item, dict) and item["role"] == "user"]
+    return [message[key] for message, marked in zip(user_messages, runs, strict=True) if marked]
 
 
 class CallIdRule(msgspec.Struct, frozen=True):

@@ -15,9 +15,10 @@ from thinkaloud.wire import Frame
 
 
 class ErrorMetadata(msgspec.Struct):
-    """What OpenRouter adds to an error: `raw` is the error of the provider behind it."""
+    """What OpenRouter adds to an error: the provider behind it, and the error of that one."""
 
     raw: Text | None = None
+    provider_name: Text | None = None
 
 
 class ErrorObject(msgspec.Struct):
@@ -61,7 +62,11 @@ def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
     code = error.status or code_name or error.type or error.code or "provider_error"
     message = error.message or bytes(raw).decode(errors="replace")
     cause = error.message and error.metadata and error.metadata.raw
-    return str(code), f"{message}: {cause}" if cause else message
+    if cause:
+        message = f"{message}: {cause}"
+    if error.metadata and error.metadata.provider_name:
+        message = f"{message.strip()} (from {error.metadata.provider_name})"
+    return str(code), message
 
 
 def keep_alive(frame: Frame) -> bool:

@@ -4,7 +4,7 @@ Detection tries the rows in order, first every `matches`, then every `matches_er
 different providers look more alike than their answers. The order of the rows matters for the same reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from thinkaloud.canon import UnknownDialect
@@ -21,12 +21,14 @@ from thinkaloud.dialects import (
     openai_responses,
     text,
 )
+from thinkaloud.dialects.client_request import ClientRequest
 from thinkaloud.dialects.clues import Clues, read_clues
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.lenient import type_name
 from thinkaloud.dialects.message import present
 from thinkaloud.dialects.request import ProviderRequest
 from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.writer import ResponseFormat
 from thinkaloud.wire import Frame
 
 
@@ -51,6 +53,12 @@ class Dialect(NamedTuple):
     make_reader: Callable[[TurnEmitter, TagProfile | None], DialectReader]
     build_request: Callable[[Route, Request], ProviderRequest] | None
     """None if the dialect can only be read."""
+    parameter_paths: Mapping[str, str] = {}
+    """The dotted path in the body for the output limit and for each sampling parameter that it has."""
+    response_format: ResponseFormat | None = None
+    """How clients of this dialect are answered; None if they cannot be."""
+    parse_request: Callable[[bytes], ClientRequest] | None = None
+    """How their requests are read."""
     matches: Callable[[Clues], bool] = _never
     """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
@@ -82,6 +90,9 @@ _ROWS = (
         anthropic_messages.NAME,
         anthropic_messages.Reader,
         anthropic_messages.build_request,
+        anthropic_messages.PARAMETER_PATHS,
+        anthropic_messages.RESPONSE_FORMAT,
+        anthropic_messages.parse_request,
         lambda clues: (
             clues.type in _ANTHROPIC_TYPES
             or (bytes(clues.content)[:1] == b"[" and present(clues.snake_stop_reason))
@@ -92,6 +103,9 @@ _ROWS = (
         openai_responses.NAME,
         openai_responses.Reader,
         openai_responses.build_request,
+        openai_responses.PARAMETER_PATHS,
+        openai_responses.RESPONSE_FORMAT,
+        openai_responses.parse_request,
         lambda clues: (
             clues.object == "response"
             or bytes(clues.output)[:1] == b"["
@@ -103,6 +117,9 @@ _ROWS = (
         gemini_interactions.NAME,
         gemini_interactions.Reader,
         gemini_interactions.build_request,
+        gemini_interactions.PARAMETER_PATHS,
+        None,
+        None,
         lambda clues: (
             clues.object == "interaction"
             or present(clues.steps)
@@ -113,6 +130,9 @@ _ROWS = (
         gemini.NAME,
         gemini.Reader,
         gemini.build_request,
+        gemini.PARAMETER_PATHS,
+        None,
+        None,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
     ),
@@ -120,6 +140,9 @@ _ROWS = (
         openai_chat.NAME,
         openai_chat.Reader,
         openai_chat.build_request,
+        openai_chat.PARAMETER_PATHS,
+        openai_chat.RESPONSE_FORMAT,
+        openai_chat.parse_request,
         lambda clues: clues.type not in _COHERE_TYPES and present(clues.choices),
         lambda clues: present(clues.error) or clues.object == "error",
     ),
@@ -127,6 +150,9 @@ _ROWS = (
         ollama.NAME,
         ollama.Reader,
         ollama.build_request,
+        ollama.PARAMETER_PATHS,
+        ollama.RESPONSE_FORMAT,
+        ollama.parse_request,
         lambda clues: (
             (present(clues.done) or present(clues.created_at))
             and (present(clues.message) or present(clues.response))
@@ -136,6 +162,9 @@ _ROWS = (
         bedrock_converse.NAME,
         bedrock_converse.Reader,
         bedrock_converse.build_request,
+        bedrock_converse.PARAMETER_PATHS,
+        None,
+        None,
         lambda clues: (
             bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
         ),
@@ -144,13 +173,16 @@ _ROWS = (
         cohere_v2.NAME,
         cohere_v2.Reader,
         cohere_v2.build_request,
+        cohere_v2.PARAMETER_PATHS,
+        None,
+        None,
         lambda clues: (
             clues.type in _COHERE_TYPES
             or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
-    Dialect(text.NAME, text.Reader, None, lambda clues: clues.has_token),
+    Dialect(text.NAME, text.Reader, None, matches=lambda clues: clues.has_token),
 )
 
 DIALECTS = {row.name: row for row in _ROWS}

@@ -5,12 +5,13 @@ depend on its exact bytes.
 """
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Image, Request, ToolCall, ToolDefinition
-from thinkaloud.catalog.rows import Route
+from thinkaloud.canon.requests import AssistantMessage, File, Image, Request, ToolCall, ToolDefinition
+from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Route
 from thinkaloud.wire import valid_json
 
 JsonDict = dict[str, object]
@@ -20,6 +21,12 @@ TOOL_CHOICE_AUTO = "auto"
 TOOL_CHOICE_NONE = "none"
 TOOL_CHOICE_REQUIRED = "required"
 """The values of `Request.tool_choice`; any other value is the name of the tool that must be called."""
+
+SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
+"""The placeholder that Google documents for the signature of a call by another model."""
+_PDF = "application/pdf"
+OUTPUT_NAME = "answer"
+"""The name of the JSON Schema of an answer, for APIs that require one."""
 
 _THINKING_FIELDS = ("mode", "effort", "level", "budget_tokens", "toggle", "display")
 
@@ -32,11 +39,28 @@ class ProviderRequest(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def json_request(path: str, body: JsonDict, headers: dict[str, str] | None = None) -> ProviderRequest:
-    """Encode a JSON body and add its content type."""
+def json_request(
+    path: str, body: JsonDict, request: Request, headers: dict[str, str] | None = None
+) -> ProviderRequest:
+    """Encode a JSON body with the extra fields of the request, and add its content type."""
+    for name, value in request.sampling.extra.items():
+        _add_extra(body, name, value)
     return ProviderRequest(
         path, {"content-type": "application/json", **(headers or {})}, msgspec.json.encode(body)
     )
+
+
+def _add_extra(body: JsonDict, path: str, value: object) -> None:
+    """Add a field that the caller asked for. It must not replace one that is set already."""
+    target: object = body
+    for name in path.split("."):
+        target = target.get(name, {}) if isinstance(target, dict) else None
+    if target != {}:
+        raise Refused(
+            f"The extra field {path!r} is part of the request already. Nothing was sent. "
+            "Use the option for it, or choose another field."
+        )
+    set_at_path(body, path, value)
 
 
 def set_at_path(body: JsonDict, path: str, value: object) -> None:
@@ -49,10 +73,10 @@ def set_at_path(body: JsonDict, path: str, value: object) -> None:
     body[leaf] = value
 
 
-def set_model_options(body: JsonDict, route: Route, request: Request, *, max_tokens_path: str) -> None:
-    """Set the thinking fields and the output limit at the paths of the provider's row.
+def set_model_options(body: JsonDict, route: Route, request: Request, paths: Mapping[str, str]) -> None:
+    """Set the thinking fields, the output limit and the sampling parameters.
 
-    A field without a path is not sent.
+    Their paths are those of the provider's row, else the dialect's. A field without a path is not sent.
     """
     places = route.provider.places
     for field in _THINKING_FIELDS:
@@ -62,7 +86,25 @@ def set_model_options(body: JsonDict, route: Route, request: Request, *, max_tok
     if request.thinking.template and "template" in places:
         set_at_path(body, places["template"], dict(request.thinking.template))
     if (max_tokens := max_output_tokens(route, request)) is not None:
-        set_at_path(body, places.get("max_tokens", max_tokens_path), max_tokens)
+        set_at_path(body, places.get("max_tokens", paths["max_tokens"]), max_tokens)
+    for name in SAMPLING_PARAMETERS:
+        value = getattr(request.sampling, name)
+        if value not in (None, ()) and (path := places.get(name, paths.get(name, ""))):
+            set_at_path(body, path, value)
+
+
+def strict_schema(node: object) -> bool:
+    """Return whether OpenAI takes a schema in strict mode: objects are closed and need all fields."""
+    if isinstance(node, list):
+        return all(map(strict_schema, node))
+    if not isinstance(node, dict):
+        return True
+    properties = node.get("properties", {})
+    if node.get("type") == "object" and (
+        node.get("additionalProperties") is not False or set(node.get("required", ())) != set(properties)
+    ):
+        return False
+    return all(strict_schema(part) for part in (*properties.values(), node.get("items"), node.get("anyOf")))
 
 
 def max_output_tokens(route: Route, request: Request) -> int | None:
@@ -103,9 +145,23 @@ def verbatim_items(message: AssistantMessage) -> list[msgspec.Raw]:
     return msgspec.json.decode(verbatim_message(message), type=list[msgspec.Raw])
 
 
-def data_url(image: Image) -> str:
-    """Return an image as a data URL."""
-    return f"data:{image.media_type};base64,{image.data}"
+def data_url(part: Image | File) -> str:
+    """Return an image or a file as a data URL."""
+    return f"data:{part.media_type};base64,{part.data}"
+
+
+def file_name(file: File) -> str:
+    """Return the name of a file, which some APIs require."""
+    return file.name or "file.pdf"
+
+
+def pdf_type(file: File, dialect: str) -> str:
+    """Return the type of a PDF file, or refuse another file."""
+    if file.media_type != _PDF:
+        raise Refused(
+            f"{dialect} does not accept files of type {file.media_type!r}. Nothing was sent. Send a PDF."
+        )
+    return file.media_type
 
 
 def image_format(image: Image, allowed: tuple[str, ...], dialect: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from thinkaloud.canon.requests import ToolDefinition
 from thinkaloud.store.rows import AgentSettings
 
 
@@ -15,6 +16,10 @@ class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     description: Annotated[str, Meta(max_length=10_000)] = ""
     parameters: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of the arguments."""
+
+    def definition(self) -> ToolDefinition:
+        """Return the tool as part of a model request."""
+        return ToolDefinition(self.name, self.description, msgspec.json.encode(self.parameters).decode())
 
 
 class NewAgent(AgentSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):

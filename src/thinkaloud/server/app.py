@@ -30,6 +30,7 @@ from thinkaloud.server.endpoint import (
     RouteRequest,
     RouteResponse,
 )
+from thinkaloud.server.endpoints.respond import error_for_client, respond
 from thinkaloud.server.errors import (
     BadRequest,
     MethodNotAllowed,
@@ -39,8 +40,8 @@ from thinkaloud.server.errors import (
     error_response,
 )
 from thinkaloud.server.request_parts import drop_body, has_body, read_body, read_headers
-from thinkaloud.server.respond import send_response
-from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.response import send_response
+from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.server.turn_stream import stream_events
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class RequestContext(msgspec.Struct):
     grant: Grant = Grant()
     route: str = ""
     """The path template of the route table, never the path that the client sent."""
+    dialect: str = ""
+    """The dialect in which a compatible endpoint tells about errors."""
     streaming: bool = False
     body_unread: bool = False
     status: int = 0
@@ -125,7 +128,7 @@ class GatewayApp:
         self._limits = gateway.settings.limits
         self._authenticator = Authenticator(gateway, config)
         endpoints_by_path: dict[str, dict[str, _Endpoint]] = {}
-        for route in (*routes, *static_files.static_routes()):
+        for route in (*routes, *COMPATIBLE_ROUTES, *static_files.static_routes()):
             endpoints_by_path.setdefault(route.path, {})[route.method] = _Endpoint(
                 route, gateway, self._authenticator, stream
             )
@@ -180,11 +183,14 @@ class GatewayApp:
         if context.status:
             return
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-        headers += [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(response.body))]
-        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        status, body = response.status, response.body
+        if context.dialect:
+            status, body = error_for_client(response, context.dialect)
+        headers += [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         # A client that waits for `100 Continue` has sent no body, and a read would ask for it.
         body_arrives = context.body_unread and b"expect" not in context.headers
-        await send({"type": "http.response.body", "body": response.body, "more_body": body_arrives})
+        await send({"type": "http.response.body", "body": body, "more_body": body_arrives})
         if body_arrives:
             await drop_body(receive, self._limits)
             await send({"type": "http.response.body", "body": b""})
@@ -242,11 +248,12 @@ class _Endpoint:
         self._parameters = frozenset(field.encode_name for field in msgspec.structs.fields(route.query))
         self._default_query = None if self._has_required_field(route.query) else route.query()
         self._decode_body = msgspec.json.Decoder(route.body or NoBody).decode
+        self._compatible = bool(route.dialect) and route.handler is None
         self._takes_raw_body = route.body is None and route.media_types != (JSON,)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
-        context.route = self._route.path
+        context.route, context.dialect = self._route.path, self._route.dialect
         media_type = self._media_type(scope["method"], context.headers)
         assert context.caller is not None
         context.grant = await self._authenticator.grant_access(
@@ -259,15 +266,25 @@ class _Endpoint:
             limits = self._gateway.settings.limits
             raw_body = await read_body(receive, context.headers, limits, reservation)
             context.body_unread = False
+            if not self._compatible:
+                await self._respond(scope, receive, send, raw_body, media_type)
+        if self._compatible:  # the response takes as long as the turn, which has limits of its own
             await self._respond(scope, receive, send, raw_body, media_type)
 
     async def _respond(
         self, scope: Scope, receive: Receive, send: Send, raw_body: bytes, media_type: str
     ) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
-        query = self._query(scope["query_string"])
-        body = self._body(media_type, raw_body)
         headers = Headers(scope=scope)
+        if self._compatible:
+            context.streaming = True
+            request = RouteRequest(
+                gateway=self._gateway, grant=context.grant, headers=headers, raw_body=raw_body
+            )
+            await respond(request, self._route.dialect, receive, send)
+            return
+        query = self._route.query() if self._route.dialect else self._query(scope["query_string"])
+        body = self._body(media_type, raw_body)
         if self._route.handler is None:
             context.streaming = True
             if scope["method"] == "HEAD":

@@ -112,7 +112,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """The path template, as in OpenAPI: `/api/sessions/{session}`."""
     handler: Handler | None
-    """None for a streaming route, which is plain ASGI."""
+    """None for a stream of events and for a compatible endpoint, which are plain ASGI."""
     summary: str
     access: Access = Access.USER
     resource: Resource = Resource.NONE
@@ -122,5 +122,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """Accepted types of the body. Any type but JSON reaches the handler as `raw_body`."""
     response_body: type[msgspec.Struct] | None = None
     status: int = 200
+    dialect: str = ""
+    """Of a compatible endpoint: requests, responses and errors are in the format of this dialect."""
     error_statuses: tuple[int, ...] = ()
     """Error statuses of this route, in addition to those of every route."""

@@ -54,8 +54,6 @@ def hide_thoughts(turn: Turn, shown: ThinkingShown) -> Turn:
 
 def hide_in_entries(entries: Iterable[Entry], shown: ThinkingShown) -> list[Entry]:
     """Return the entries of a turn as a user may see them."""
-    if shown is ThinkingShown.ALL:
-        return list(entries)
     thought_filter = ThoughtFilter(shown)
     return [visible for entry in entries for visible in thought_filter.feed(entry)]
 
@@ -64,6 +62,7 @@ class ThoughtFilter:
     """Filters the entries of one turn, from its first one."""
 
     def __init__(self, shown: ThinkingShown) -> None:
+        self._shows_all = shown is ThinkingShown.ALL
         self._shows_length = shown is ThinkingShown.LENGTH
         self._turn = Turn()
         self._held: list[Entry] = []
@@ -73,6 +72,8 @@ class ThoughtFilter:
 
     def feed(self, entry: Entry) -> list[Entry]:
         """Return the entries that can be shown now."""
+        if self._shows_all:
+            return [entry]
         apply(self._turn, entry)
         self._held.append(entry)
         if not isinstance(entry.event, TurnStarted | ReplyEnded | ApprovalAsked | TurnEnded | TurnFailed):

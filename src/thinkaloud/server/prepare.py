@@ -19,10 +19,10 @@ from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import File, Image, Sampling, ToolMessage, UserMessage, message_parts
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.client.prepare import PreparedRequest, parse_thinking
+from thinkaloud.client.prepare import PreparedRequest, merge_sampling, parse_thinking
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits
@@ -118,7 +118,7 @@ def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
 _TURNS_PER_PAGE = 200
 _STEPS_PREPARED_INLINE = 40
 """A short conversation takes less time to prepare than a thread takes to start on it."""
-_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
+_files_decoder = msgspec.json.Decoder(tuple[File, ...])
 
 
 class SessionContext(msgspec.Struct, frozen=True):
@@ -174,16 +174,16 @@ def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
     """Return a stored message as steps of a conversation."""
     match message.role:
         case Role.USER:
-            return (UserMessage(message.content, images_of(message)),)
+            return (UserMessage(message.content, *attached_to(message)),)
         case Role.TOOL:
             return (ToolMessage(message.call_id, message.content, message.name, message.failed),)
         case Role.ASSISTANT:
             return steps_of(AnsweredTurn(turn_of(message), row.prefix, row.provider))
 
 
-def images_of(message: StoredMessage) -> tuple[Image, ...]:
-    """Return the images of a stored message."""
-    return _images_decoder.decode(message.images) if message.images else ()
+def attached_to(message: StoredMessage) -> tuple[tuple[Image, ...], tuple[File, ...]]:
+    """Return the images and the other files of a stored message."""
+    return message_parts(_files_decoder.decode(message.images) if message.images else ())
 
 
 def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
@@ -202,7 +202,9 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
         for tool_result in body.tool_results
     )
     images = tuple(image_body.image() for image_body in body.images)
-    prompt = (UserMessage(storable(body.prompt), images),) if body.prompt.strip() or images else ()
+    files = tuple(file_body.file() for file_body in body.files)
+    message = UserMessage(storable(body.prompt), images, files)
+    prompt = (message,) if body.prompt.strip() or images or files else ()
     if not results and not prompt:
         raise Refused("The request has neither a prompt nor a tool result. Send `prompt` or `tool_results`.")
     if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
@@ -225,6 +227,7 @@ def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
     """Return the agent for a turn, with the settings of the request applied."""
     requested_thinking = body.thinking
+    client_tools = tuple(tool.definition() for tool in body.tools)
     if context.agent:
         agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
         thinking = agent.thinking if requested_thinking is None else requested_thinking
@@ -236,6 +239,10 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
             thinking=thinking,
             context_mode=mode,
             max_tokens=body.max_tokens or agent.max_tokens,
+            client_tools=(*agent.client_tools, *client_tools),
+            tool_choice=body.tool_choice,
+            sampling=merge_sampling(agent.sampling, body),
+            output_schema=body.output_schema or agent.output_schema,
         )
     return msgspec.structs.replace(
         bare_model(
@@ -246,6 +253,10 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
+        client_tools=client_tools,
+        tool_choice=body.tool_choice,
+        sampling=merge_sampling(Sampling(), body),
+        output_schema=body.output_schema,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
     )
 

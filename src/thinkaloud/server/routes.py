@@ -1,7 +1,9 @@
 """The route table. The router, the authorization and the OpenAPI document are built from it."""
 
-from thinkaloud.server import agent_schemas, schemas
+from thinkaloud.dialects import anthropic_messages, ollama, openai_chat, openai_responses
+from thinkaloud.server import agent_schemas, model_schemas, schemas
 from thinkaloud.server.endpoint import Access, ApiRoute, Resource
+from thinkaloud.server.endpoints import model_lists
 from thinkaloud.server.handlers import (
     agents,
     health,
@@ -234,7 +236,7 @@ _OTHER = (
         path="/api/models",
         handler=models.list_catalog_models,
         summary="List every model of the catalog, its providers and its thinking support.",
-        response_body=schemas.ModelList,
+        response_body=model_schemas.ModelList,
     ),
     ApiRoute(
         method="GET",
@@ -268,5 +270,39 @@ _OTHER = (
         error_statuses=(422,),
     ),
 )
+
+
+def _compatible(path: str, dialect: str, summary: str) -> ApiRoute:
+    return ApiRoute(method="POST", path=path, handler=None, summary=summary, dialect=dialect)
+
+
+COMPATIBLE_ROUTES = (
+    _compatible("/v1/chat/completions", openai_chat.NAME, "Answer a client of OpenAI Chat Completions."),
+    _compatible("/v1/responses", openai_responses.NAME, "Answer a client of OpenAI Responses."),
+    _compatible("/v1/messages", anthropic_messages.NAME, "Answer a client of Anthropic Messages."),
+    _compatible("/api/chat", ollama.NAME, "Answer a client of Ollama."),
+    ApiRoute(
+        method="GET",
+        path="/v1/models",
+        handler=model_lists.list_models,
+        summary="List the models that can be asked, in the format of the client.",
+        dialect=openai_chat.NAME,
+    ),
+    ApiRoute(
+        method="GET",
+        path="/api/tags",
+        handler=model_lists.list_ollama_models,
+        summary="List the models that can be asked, for clients of Ollama.",
+        dialect=ollama.NAME,
+    ),
+    ApiRoute(
+        method="GET",
+        path="/api/version",
+        handler=model_lists.ollama_version,
+        summary="Return the version, for clients of Ollama.",
+        dialect=ollama.NAME,
+    ),
+)
+"""The endpoints for existing clients. The OpenAPI document omits them: the formats are their vendors'."""
 
 ROUTES: tuple[ApiRoute, ...] = (*_HEALTH, *_SESSIONS, *_TURNS, *_AGENTS, *_OTHER)

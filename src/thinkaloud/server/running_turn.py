@@ -183,7 +183,7 @@ class RunningTurn:
     def _failure(self, error: BaseException | None) -> TurnFailed:
         match error:
             case ProviderFault():
-                return TurnFailed(error.code, str(error))
+                return TurnFailed(error.code, str(error), error.status)
             case Refused():
                 return TurnFailed("refused", str(error))
             case NotSaved():

@@ -3,18 +3,18 @@
 No struct exposes an integer key of the store or a secret. Unknown fields in a request are refused.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
-from thinkaloud.canon.requests import Image, ThinkingLevel
-from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
+from thinkaloud.canon.requests import File, Image, Sampling, ThinkingLevel
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.context import ContextMode
+from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
     Budget,
@@ -28,6 +28,7 @@ from thinkaloud.store.rows import (
     TurnState,
     TurnTimestamps,
 )
+from thinkaloud.store.texts import storable
 from thinkaloud.transcript import Approval, BlockStatus, Outcome
 from thinkaloud.view import (
     AfterComplete,
@@ -146,11 +147,24 @@ class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return Image(self.media_type, self.data)
 
 
-class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FileBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A PDF file or a recording sent with the prompt."""
+
+    media_type: Annotated[str, Meta(pattern=r"^(application/pdf|audio/[a-z0-9.+-]{1,40})$")]
+    data: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z0-9+/]+={0,2}$", description="Base64.")]
+    name: Annotated[str, Meta(max_length=200)] = ""
+
+    def file(self) -> File:
+        """Return the file as part of a model request."""
+        return File(self.media_type, self.data, storable(self.name))
+
+
+class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn to start: a prompt, results of the tools that the previous turn called, or both."""
 
     prompt: str = ""
     images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
+    files: Annotated[tuple[FileBody, ...], Meta(max_length=20)] = ()
     tool_results: Annotated[tuple[ToolResult, ...], Meta(max_length=200)] = ()
     replaces: Id = ""
     """A turn whose question this one replaces: it is asked from before that turn, which is kept."""
@@ -165,6 +179,12 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
+    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
+    """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
+    tool_choice: Annotated[str, Meta(max_length=64)] = ""
+    """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""
     context_mode: ContextMode | None = None
     """Which earlier thinking is sent back. Null means the agent's setting, then the preferences."""
 
@@ -238,6 +258,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     thinking: str | None
     images: tuple[Image, ...]
+    files: tuple[File, ...]
     call_id: str
     name: str
     failed: bool
@@ -267,46 +288,6 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     after: Annotated[int, Meta(ge=-1, le=2**53, description="The last id that was received.")] | None = None
     speed: Annotated[float, Meta(gt=0, le=100)] | None = None
     """Replay with the original gaps divided by this number. Longer gaps are cut to five seconds."""
-
-
-class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider. `has_key` says whether an API key was found or none is needed; the key is never shown."""
-
-    name: str
-    has_key: bool
-    local: bool
-    """A local server. It serves the models it was started with, as `name/model`."""
-
-
-class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, its providers, and its thinking support."""
-
-    id: str
-    providers: tuple[str, ...]
-    with_thinking: tuple[str, ...]
-    """The providers that are used when thinking is on."""
-    has_key: bool
-    """Whether an API key was found for any of its providers."""
-    local: bool
-    thinking: ThinkingSupport
-    thinking_toggle: bool
-    """Whether a user interface should offer a switch for thinking."""
-    reason: str
-    """Why there is no switch, or what it cannot do. Empty if thinking can be switched on and off."""
-    on_by_default: bool
-    control: tuple[ThinkingControl, ...]
-    efforts: tuple[str, ...]
-    can_be_off: bool
-    visible: ThinkingVisibility
-    as_of: str
-    source: str
-
-
-class ModelList(msgspec.Struct, frozen=True):
-    """All models and providers of the catalog."""
-
-    models: tuple[ModelBody, ...]
-    providers: tuple[ProviderBody, ...]
 
 
 class DisplayOverrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

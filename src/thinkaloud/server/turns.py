@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -24,7 +24,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Sampling, ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import ContextMode, Step
@@ -66,13 +66,14 @@ _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
 
-class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+class TurnOptions(Sampling, frozen=True, omit_defaults=True):
     """The options of a request, stored so that a suspended turn can be resumed with them."""
 
     thinking: ThinkingLevel | int | None = None
     max_tokens: int | None = None
     context_mode: ContextMode | None = None
     system: str = ""
+    output_schema: dict[str, Any] | None = None
     on_thinking_unavailable: OnUnavailable = "error"
 
 
@@ -100,11 +101,13 @@ class TurnRegistry:
         """The number of running turns that do not wait for approval."""
         return sum(not running_turn.awaits_approval for running_turn in self._running_turns.values())
 
-    async def start(self, session: Session, body: NewTurn, idempotency_key: str = "") -> StartedTurn:
+    async def start(
+        self, session: Session, body: NewTurn, idempotency_key: str = "", client_history: bytes = b""
+    ) -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
 
         A lock per session makes sure that the conversation sent to the model is complete when the turn
-        starts.
+        starts. `client_history` is the fingerprint of the history that a client keeps itself.
         """
         gateway, digest = self._gateway, hashlib.sha256(_encode_sorted(body)).digest()
         messages = request_messages(body, gateway.settings.limits)
@@ -135,6 +138,7 @@ class TurnRegistry:
                 request_hash=digest,
                 wishes=_encode_json(_turn_options(body)).decode(),
                 parent=context.parent,
+                client_history=client_history,
                 normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(

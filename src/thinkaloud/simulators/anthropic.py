@@ -1,6 +1,7 @@
 """Anthropic Messages: blocks with signed thoughts, streamed block by block."""
 
-from thinkaloud.simulators import anthropic_history, anthropic_rules
+from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_rules
+from thinkaloud.simulators.anthropic_cache import billed_input
 from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, list_models, thinking_type
 from thinkaloud.simulators.api import (
@@ -90,7 +91,7 @@ def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: bool) -> Json:
     thinking = count_tokens(*answer.thoughts) if thought else 0
     output = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
     return {
-        "input_tokens": count_tokens(compact_json(request.body["messages"])),
+        **billed_input(request),
         "output_tokens": max(1, thinking + output),
         "output_tokens_details": {"thinking_tokens": thinking},
     }
@@ -169,7 +170,7 @@ API = SimulatedApi(
     name="anthropic",
     base_path="",
     path_pattern=r"/v1/messages",
-    rules=(*anthropic_rules.RULES, *anthropic_history.RULES),
+    rules=(*anthropic_rules.RULES, *anthropic_cache.RULES, *anthropic_history.RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,

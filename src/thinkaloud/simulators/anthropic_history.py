@@ -53,24 +53,31 @@ def _model_row(request: ApiRequest) -> ClaudeModel:
 def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[Json]) -> str:
     """Return a fingerprint of everything before a block."""
     earlier_messages = [
-        (message.get("role"), _without_cache_marks(content_blocks(message))) for message in messages
+        (message.get("role"), without_cache_marks(content_blocks(message))) for message in messages
     ]
     system = request.body.get("system", "")
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
     return fingerprint(
-        _without_cache_marks(system),
-        _without_cache_marks(request.body.get("tools") or []),
+        without_cache_marks(system),
+        without_cache_marks(request.body.get("tools") or []),
         earlier_messages,
-        _without_cache_marks(blocks),
+        without_cache_marks(blocks),
     )
 
 
-def _without_cache_marks(value: Any) -> Any:
+def without_cache_marks(value: Any) -> Any:
     """Return the value without cache marks and empty fields, which do not change its meaning."""
     if isinstance(value, dict):
         fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
-        return {name: _without_cache_marks(item) for name, item in fields.items()}
-    return [_without_cache_marks(item) for item in value] if isinstance(value, list) else value
+        return {name: without_cache_marks(item) for name, item in fields.items()}
+    if not isinstance(value, list):
+        return value
+    return [without_cache_marks(item) for item in value if not _blank_text(item)]
+
+
+def _blank_text(block: Any) -> bool:
+    """Return whether this is a text block without any visible character, which no request may contain."""
+    return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text", "")).strip()
 
 
 def _thought_blocks(request: ApiRequest) -> Iterator[tuple[BlockPath, Json, str]]:
@@ -148,6 +155,8 @@ def _check_blocks(request: ApiRequest) -> ApiError | None:
                 )
             if block.get("type") == "text" and not block.get("text"):
                 return invalid_request("messages: text content blocks must be non-empty")
+            if _blank_text(block):
+                return invalid_request("messages: text content blocks must contain non-whitespace text")
     return None
 
 

@@ -37,6 +37,8 @@ class ServerState:
     responses: dict[str, list[Json]] = field(default_factory=dict)
     thought_of_item: dict[str, str] = field(default_factory=dict)
     id_prefix: str = ""
+    cached: set[str] = field(default_factory=set)
+    """Hashes of the beginnings of requests that the prompt cache holds."""
 
     def next_id(self) -> str:
         """Return the next id.

@@ -21,7 +21,7 @@ _REQUEST_FIELDS = split_names(
     temperature top_p max_output_tokens max_tool_calls metadata parallel_tool_calls
     previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention
     safety_identifier service_tier text top_logprobs truncation user background conversation
-    context_management moderation access_programs image"""
+    context_management moderation access_programs image client_metadata"""
 )
 _REASONING_FIELDS = {"effort", "summary", "generate_summary", "context", "mode"}
 _OUTPUT_TYPES = ("message", "function_call", "custom_tool_call")
@@ -65,6 +65,14 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
 
 def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning.effort", mapping(request.body.get("reasoning")).get("effort"))
+
+
+def _check_verified(request: ApiRequest) -> ApiError | None:
+    summary = mapping(request.body.get("reasoning")).get("summary")
+    if summary is None or not request.bearer.startswith("unverified"):
+        return None
+    message = "Your organization must be verified to generate reasoning summaries."
+    return invalid_request(message, "unsupported_value", "reasoning.summary")
 
 
 def _check_include(request: ApiRequest) -> ApiError | None:
@@ -195,6 +203,12 @@ RULES = (
     ),
     Rule(
         "openai-responses.sampling", "temperature or top_p while reasoning", "@ai-sdk/openai", check_sampling
+    ),
+    Rule(
+        "openai-responses.unverified",
+        "a summary of thoughts, with a key that starts with `unverified`",
+        "OpenHands/software-agent-sdk#987, openai-cookbook#2271",
+        _check_verified,
     ),
     Rule(
         "openai-responses.include",

@@ -12,21 +12,34 @@ from thinkaloud.simulators.api import (
     sse_event,
 )
 from thinkaloud.simulators.chat_completions import ThoughtParts
-from thinkaloud.simulators.openrouter_rules import MODELS, model_row, reasoning_options, request_effort
+from thinkaloud.simulators.openrouter_rules import (
+    MODELS,
+    base_model,
+    model_row,
+    reasoning_options,
+    request_effort,
+)
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
 from thinkaloud.simulators.seals import fingerprint
 
 
 def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     """Return the thoughts of this response, in the format of the model's vendor."""
-    detail_format = model_row(request).detail_format
+    row = model_row(request)
+    detail_format = row.detail_format
     details: list[Json] = []
-    for index, thought in enumerate(answer.thoughts):
+    thoughts = answer.thoughts or ([""] if row.requires_signatures and answer.tool_calls else [])
+    for index, thought in enumerate(thoughts):
         text = "" if answer.redacted else thought
         identity: Json = {"format": detail_format, "index": index}
         detail_id = f"rs_{request.state.next_id()}"
         seal = request.signing_key.seal(
-            kind="detail", form=detail_format, text=fingerprint(text), id=detail_id, index=str(index)
+            kind="detail",
+            form=detail_format,
+            model=base_model(request),
+            text=fingerprint(text),
+            id=detail_id,
+            index=str(index),
         )
         encrypted_detail: Json = {"type": "reasoning.encrypted", "data": seal, "id": detail_id, **identity}
         text_detail: Json = {"type": "reasoning.text", "text": text, **identity}
@@ -83,7 +96,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     details = thought.fields.get("reasoning_details")
     for call in response.body["choices"][0]["message"].get("tool_calls", ()):
         if details is not None:
-            request.state.items[call["id"]] = {"details": details}
+            request.state.items[call["id"]] = {"details": details, "model": base_model(request)}
     return response
 
 

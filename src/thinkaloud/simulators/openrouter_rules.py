@@ -6,6 +6,7 @@ from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping,
 from thinkaloud.simulators.chat_completions import check_calls, check_messages, request_messages, tool_calls
 from thinkaloud.simulators.seals import fingerprint
 
+_SKIP_SIGNATURE = "skip_thought_signature_validator"
 _EFFORTS = ("max", "xhigh", "high", "medium", "low", "minimal", "none")
 _DETAIL_FORMATS = {
     "anthropic": "anthropic-claude-v1",
@@ -24,18 +25,22 @@ class OpenRouterModel(NamedTuple):
     mandatory: bool = False
     on_by_default: bool = True
     takes_budget: bool = False
+    thought_first: bool = False
+    requires_signatures: bool = False
 
 
 MODELS = {
     "anthropic/claude-sonnet-4.5": OpenRouterModel(
-        "anthropic-claude-v1", on_by_default=False, takes_budget=True
+        "anthropic-claude-v1", on_by_default=False, takes_budget=True, thought_first=True
     ),
     "anthropic/claude-opus-5.5": OpenRouterModel("anthropic-claude-v1", mandatory=True),
     "openai/gpt-4o": OpenRouterModel(reasons=False),
     "openai/gpt-5": OpenRouterModel("openai-responses-v1", mandatory=True),
     "openai/gpt-6-sol": OpenRouterModel("openai-responses-v1"),
     "google/gemini-2.5-flash": OpenRouterModel("google-gemini-v1", takes_budget=True),
-    "google/gemini-3-pro-preview": OpenRouterModel("google-gemini-v1", mandatory=True),
+    "google/gemini-3-pro-preview": OpenRouterModel(
+        "google-gemini-v1", mandatory=True, requires_signatures=True
+    ),
     "deepseek/deepseek-r1": OpenRouterModel(mandatory=True),
     "deepseek/deepseek-v4-pro": OpenRouterModel(),
     "x-ai/grok-4": OpenRouterModel("openai-responses-v1", mandatory=True),
@@ -43,12 +48,15 @@ MODELS = {
 }
 
 
+def base_model(request: ApiRequest) -> str:
+    """Return the model without a suffix such as `:thinking`."""
+    return request.model.partition(":")[0]
+
+
 def model_row(request: ApiRequest) -> OpenRouterModel:
     """Return the row of a model; one that is not listed has the parameters of its vendor's models."""
     vendor = request.model.partition("/")[0]
-    return MODELS.get(
-        request.model.partition(":")[0], OpenRouterModel(_DETAIL_FORMATS.get(vendor, "unknown"))
-    )
+    return MODELS.get(base_model(request), OpenRouterModel(_DETAIL_FORMATS.get(vendor, "unknown")))
 
 
 def reasoning_options(request: ApiRequest) -> Json:
@@ -123,6 +131,7 @@ def _check_signed(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request_messages(request)):
         for detail in objects(message.get("reasoning_details")):
             claude = detail.get("format", "anthropic-claude-v1") == "anthropic-claude-v1"
+            claude = claude or model_row(request).detail_format == "anthropic-claude-v1"
             if claude and detail.get("type") == "reasoning.text" and not detail.get("signature"):
                 return _upstream_error(request, f"messages.{index}: Invalid `signature` in `thinking` block")
     return None
@@ -131,6 +140,8 @@ def _check_signed(request: ApiRequest) -> ApiError | None:
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
     last_position: tuple[int, int] = (-1, -1)
     for index, detail, seal in _sealed_details(request):
+        if seal == _SKIP_SIGNATURE:
+            continue
         claims = request.signing_key.read_seal(seal)
         text = detail.get("text", "")
         if claims is None or ("signature" in detail and claims["text"] != fingerprint(text)):
@@ -144,10 +155,21 @@ def _check_unaltered(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_own_details(request: ApiRequest) -> ApiError | None:
+    """Refuse seals of another model. A vendor without seals does not look at them."""
+    if model_row(request).detail_format == "unknown":
+        return None
+    for index, _, seal in _sealed_details(request):
+        claims = request.signing_key.read_seal(seal) or {}
+        if seal != _SKIP_SIGNATURE and claims.get("model") != base_model(request):
+            return _upstream_error(request, f"messages.{index}: Invalid `signature` in `thinking` block")
+    return None
+
+
 def _check_duplicates(request: ApiRequest) -> ApiError | None:
     seen: set[str] = set()
     for _, detail, seal in _sealed_details(request):
-        if seal in seen:
+        if seal in seen and seal != _SKIP_SIGNATURE:
             return _upstream_error(request, f"Duplicate item found with id {detail.get('id') or seal[:8]}.")
         seen.add(seal)
     return None
@@ -161,7 +183,7 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
         details = message.get("reasoning_details")
         for call in tool_calls(message):
             issued = request.state.items.get(str(call.get("id")))
-            if issued is None:
+            if issued is None or issued["model"] != base_model(request):
                 continue
             seals = [detail for detail in issued["details"] if detail.get("data") or detail.get("signature")]
             returned = [
@@ -171,6 +193,41 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
                 return _upstream_error(
                     request, f"messages.{index}: reasoning_details must be passed back with its tool calls"
                 )
+    return None
+
+
+def _open_loop(request: ApiRequest) -> list[tuple[int, Json]]:
+    """Return the messages with tool calls since the last user message."""
+    indexed = list(enumerate(request_messages(request)))
+    last_user = max((index for index, message in indexed if message.get("role") == "user"), default=-1)
+    return [(index, message) for index, message in indexed[last_user + 1 :] if tool_calls(message)]
+
+
+def _check_thought_first(request: ApiRequest) -> ApiError | None:
+    if not model_row(request).thought_first or request_effort(request) == "none":
+        return None
+    for index, message in _open_loop(request)[-1:]:
+        if not objects(message.get("reasoning_details")):
+            return _upstream_error(
+                request,
+                f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
+                "thinking block",
+            )
+    return None
+
+
+def _check_call_signatures(request: ApiRequest) -> ApiError | None:
+    if not model_row(request).requires_signatures:
+        return None
+    for index, message in _open_loop(request):
+        if not any(detail.get("data") for detail in objects(message.get("reasoning_details"))):
+            return _upstream_error(
+                request,
+                "Gemini models require OpenRouter reasoning details to be preserved in each request. "
+                f"Upstream error: Function call is missing a thought_signature in functionCall parts. "
+                f"(messages.{index})",
+            )
     return None
 
 
@@ -232,6 +289,24 @@ RULES = (
         "a tool turn without its details",
         "vendor docs: preserving reasoning",
         _check_details_returned,
+    ),
+    Rule(
+        "openrouter.foreign",
+        "a signed or encrypted detail of another model",
+        "forgecode#2363, llxprt-code#2335, Roo-Code#10759",
+        _check_own_details,
+    ),
+    Rule(
+        "openrouter.thought-first",
+        "an open tool loop without a thought, while Claude thinks with a budget",
+        "OpenRouterTeam/ai-sdk-provider#177",
+        _check_thought_first,
+    ),
+    Rule(
+        "openrouter.signature",
+        "a call of the current turn without a signature, for Gemini 3",
+        "MassGen#624, Roo-Code#10640",
+        _check_call_signatures,
     ),
     Rule("openrouter.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )

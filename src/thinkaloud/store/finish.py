@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
-from thinkaloud.store import search, sessions, turns
+from thinkaloud.store import search, turns
 from thinkaloud.store.archive import (
     LogChunk,
     compress_entries,
@@ -28,7 +28,6 @@ from thinkaloud.store.schema import unindexed
 from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import Turn, fold_entries, unfold
-from thinkaloud.view.projections import title_text
 
 INTERRUPTED = "interrupted"
 """The failure code of a turn whose gateway stopped before the turn ended."""
@@ -93,8 +92,6 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
     conn.execute(_UPDATE_END, values)
-    if title := title_text(turn):
-        sessions.title_from_answer(conn, row.session, title)
 
 
 def save_imported(

@@ -47,7 +47,9 @@ class TitleSource(StrEnum):
     """The source of a session's title. A title that a person wrote is never replaced."""
 
     NOBODY = ""
+    QUESTION = "question"
     ANSWER = "answer"
+    """In databases of earlier versions, which took titles from answers."""
     PERSON = "person"
 
 
@@ -165,7 +167,7 @@ class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     thinking: str | None = None
     images: str = ""
-    """JSON of a user's images; empty if there are none."""
+    """JSON of a user's images and other files; empty if there are none."""
     call_id: str = ""
     name: str = ""
     failed: bool = False

@@ -150,14 +150,19 @@ turns = Table(
     _timestamp_ms("lease_until_ms"),
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
     _text("wishes"),
+    Column("client_history", LargeBinary),
     UniqueConstraint("session", "position"),
     UniqueConstraint("session", "idempotency_key"),
     CheckConstraint("state IN ('running', 'done', 'failed', 'cancelled', 'interrupted')", name="state"),
     sqlite_autoincrement=True,
 )
-"""`parent` is the turn that a turn follows, and null for the first one of a branch."""
+"""`parent` is the turn that a turn follows, and null for the first one of a branch.
+
+`client_history` is the fingerprint of the history that a client of a compatible endpoint sent.
+"""
 Index(None, turns.c.state)
 Index(None, turns.c.session, turns.c.parent)
+Index(None, turns.c.client_history)
 
 log = Table(
     "log",

@@ -11,6 +11,7 @@ from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Session, TitleSource, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns, unindexed
 from thinkaloud.store.texts import bounded_text, storable
+from thinkaloud.view.projections import title_text
 
 MAX_TITLE_CHARACTERS = 200
 
@@ -40,6 +41,11 @@ _LOCK_SESSION = (
 )
 _RUNNING_TURN = select(turns.c.id).where(
     turns.c.session == bindparam("of"), turns.c.state == TurnState.RUNNING
+)
+_SET_TITLE = (
+    update(sessions)
+    .where(sessions.c.key == bindparam("of"), sessions.c.titled_by == TitleSource.NOBODY)
+    .values(title=bindparam("new_title"), titled_by=TitleSource.QUESTION)
 )
 
 
@@ -90,7 +96,7 @@ def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") ->
 
 
 def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
-    """Set the title of a session. With an empty title the next answer provides one."""
+    """Set the title of a session. With an empty title the next question provides one."""
     if not ids.matches("ses", session_id):
         return None
     values = {
@@ -128,11 +134,10 @@ def session_of_turn(conn: Connection, turn: TurnRow) -> Session | None:
     return None if row is None else _session_from_row(row)
 
 
-def title_from_answer(conn: Connection, session: int, title: str) -> None:
-    """Set the title from an answer if the session has none. No owner check; for the gateway itself."""
-    condition = (sessions.c.key == session, sessions.c.titled_by == TitleSource.NOBODY)
-    values = {"title": storable(title)[:MAX_TITLE_CHARACTERS], "titled_by": TitleSource.ANSWER}
-    conn.execute(update(sessions).where(*condition).values(values))
+def title_from_question(conn: Connection, session: int, question: str) -> None:
+    """Set the title from a question if the session has none. No owner check; for the gateway itself."""
+    if title := title_text(question):
+        conn.execute(_SET_TITLE, {"of": session, "new_title": storable(title)[:MAX_TITLE_CHARACTERS]})
 
 
 def delete(conn: Connection, owner: Owner, session_id: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.store import branches, ids, search
 from thinkaloud.store.pages import MAX_PAGE_ITEMS, SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
@@ -27,6 +27,7 @@ from thinkaloud.store.sessions import (
     owned_by,
     refuse_while_running,
     session_of_turn,
+    title_from_question,
 )
 from thinkaloud.store.texts import json_text, storable
 
@@ -50,7 +51,7 @@ _COUNT_RUNNING = (
     .select_from(turns.join(sessions))
     .where(sessions.c.user == bindparam("of"), turns.c.state == TurnState.RUNNING)
 )
-_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
+_files_decoder = msgspec.json.Decoder(tuple[File, ...])
 
 
 class IdempotencyConflict(Refused):
@@ -73,6 +74,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The key of the turn that this one follows; None begins a new branch, and unset is the newest turn."""
     imported: bool = False
     """Whether the turn comes from a file, into a session that is hidden until it is complete."""
+    client_history: bytes = b""
+    """The fingerprint of the history that a client of a compatible endpoint sent; empty for all others."""
     normalized_texts: dict[str, str] = {}
     """Texts of the messages as search indexes them, normalized before the write."""
 
@@ -106,17 +109,20 @@ def start_turn(
         "idempotency_key": request.idempotency_key or None,
         "request_hash": request.request_hash if request.idempotency_key else None,
         "wishes": storable(request.wishes),
+        "client_history": request.client_history or None,
         "created_ms": now_ms,
         "writer": writer,
         "lease_until_ms": lease_until_ms,
     }
-    turn = _turn_from_row(conn.execute(_INSERT_TURN, values).one())
+    turn = turn_from_row(conn.execute(_INSERT_TURN, values).one())
     for position, message in enumerate(request.messages):
         fields = _message_values(message)
         row = {"turn": turn.key, "position": position, **fields}
         message_key = conn.execute(_INSERT_MESSAGE, row).scalar_one()
         search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
     conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
+    questions = (message.text for message in request.messages if isinstance(message, UserMessage))
+    title_from_question(conn, session.key, next(questions, ""))
     return StartedTurn(turn, new=True)
 
 
@@ -143,7 +149,7 @@ def find_repeated(
             f"The idempotency key {idempotency_key} was already used for a different request. Use a new key "
             "for each request, and the same key only to retry it."
         )
-    return _turn_from_row(row)
+    return turn_from_row(row)
 
 
 def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
@@ -152,14 +158,14 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": turn_id}
     row = conn.execute(_SELECT_TURN, values).one_or_none()
-    return None if row is None else _turn_from_row(row)
+    return None if row is None else turn_from_row(row)
 
 
 def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | None:
     """Return a turn and its session without an owner check. For the gateway itself."""
     row = conn.execute(select(turns).where(turns.c.id == turn_id)).one_or_none()
-    session = None if row is None else session_of_turn(conn, _turn_from_row(row))
-    return None if row is None or session is None else (_turn_from_row(row), session)
+    session = None if row is None else session_of_turn(conn, turn_from_row(row))
+    return None if row is None or session is None else (turn_from_row(row), session)
 
 
 def of_session(
@@ -204,7 +210,7 @@ def of_branch(conn: Connection, session: Session, leaf: int | None = None) -> tu
 def of_all_branches(conn: Connection, session: Session) -> tuple[TurnRow, ...]:
     """Return every turn of a session, the oldest first, those of replaced branches too."""
     query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
-    return tuple(map(_turn_from_row, conn.execute(query.order_by(turns.c.position))))
+    return tuple(map(turn_from_row, conn.execute(query.order_by(turns.c.position))))
 
 
 class _PageBounds(msgspec.Struct, frozen=True):
@@ -229,7 +235,7 @@ def _turn_page(conn: Connection, page: _PageBounds, leaf: int | None) -> Page[Tu
         values["position_bound"] = page.sort_key[0]
     query = _turn_page_query(newest=page.newest, bounded=bool(page.sort_key))
     rows = conn.execute(query, values).all()
-    return make_page(rows, page.limit, _turn_from_row, lambda row: (row.position,))
+    return make_page(rows, page.limit, turn_from_row, lambda row: (row.position,))
 
 
 @cache
@@ -257,7 +263,8 @@ def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[Use
 
 def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]:
     if isinstance(message, UserMessage):
-        images = json_text(message.images, "A picture") if message.images else ""
+        attached = (*message.images, *message.files)
+        images = json_text(attached, "An attached file") if attached else ""
         values = {"role": Role.USER, "content": message.text, "images": images, "call_id": "", "name": ""}
     else:
         values = {
@@ -274,8 +281,9 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
 def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
     if row.role == Role.TOOL:
         return ToolMessage(row.call_id, row.content, row.name, row.failed)
-    return UserMessage(row.content, _images_decoder.decode(row.images) if row.images else ())
+    return UserMessage(row.content, *message_parts(_files_decoder.decode(row.images) if row.images else ()))
 
 
-def _turn_from_row(row: Row[Any]) -> TurnRow:
+def turn_from_row(row: Row[Any]) -> TurnRow:
+    """Return the turn of a row of its table."""
     return msgspec.convert(row, TurnRow, from_attributes=True)

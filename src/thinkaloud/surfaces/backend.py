@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from thinkaloud.canon import Entry, ThinkaloudError
-from thinkaloud.canon.requests import Image
+from thinkaloud.canon.requests import File, Image, Sampling
 
 
 class BackendUnreachable(ThinkaloudError):
@@ -35,12 +35,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: str
     images: tuple[Image, ...] = ()
+    files: tuple[File, ...] = ()
     model: str = ""
     agent: str = ""
     thinking: str = ""
     system: str = ""
     max_tokens: int = 0
     """The maximum number of output tokens, thinking included; 0 for the default."""
+    sampling: Sampling = Sampling()
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer must match."""
     thinking_optional: bool = False
     """Whether a model that cannot think as requested is asked without thinking."""
     replaces: str = ""

@@ -194,9 +194,9 @@ def copy_text(turn: Turn) -> str:
     return turn.answer
 
 
-def title_text(turn: Turn) -> str:
-    """Return a title: the heading or first sentence of the answer; empty if there is no answer."""
-    text = first_code_points(turn.answer, READ_AHEAD)
+def title_text(text: str) -> str:
+    """Return a title for a question or an answer: its heading or first sentence; empty if it is blank."""
+    text = first_code_points(text, READ_AHEAD)
     prose = "\n".join(
         line
         for line, fence_before, fence_after in lines_with_fences(text)

@@ -1,8 +1,9 @@
 """Summarizes the thinking of a turn in one line, without asking a model.
 
 The first of these that exists is used: the summary that an event carried; the provider's own title,
-which is the bold or heading line at the start of the newest thought that has one; the first sentence of
-the first readable thought. Only the beginning of a thought is read, so the cost is bounded.
+which is the bold or heading line at the start of the newest thought that has one; a sentence of the thoughts:
+while the turn runs the first one, which says what it is about, and at the end the last one, which says what was
+accomplished. Only the beginning or the end of a thought is read, so the cost is bounded.
 """
 
 import re
@@ -11,7 +12,13 @@ from enum import StrEnum
 
 from thinkaloud.transcript import Block, Turn
 from thinkaloud.view.state import visible_thoughts
-from thinkaloud.view.text import count_words, first_code_points, first_columns, plain_line
+from thinkaloud.view.text import (
+    count_words,
+    first_code_points,
+    first_columns,
+    last_code_points,
+    plain_line,
+)
 
 SUMMARY_COLUMNS = 120
 READ_AHEAD = 2000
@@ -32,6 +39,14 @@ _FILLER = re.compile(
 )
 
 
+_INTENTION = re.compile(
+    r"(?:(?:now|so|then|agora|então),? )?(?:let me|let's|i'll|i will|i should|i need to|i can now"
+    r"|i'm going to|vou|vamos|preciso|devo|deixe-me|deixa eu)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what comes next, rather than what was found."""
+
+
 class SummaryBy(StrEnum):
     """Who wrote the line."""
 
@@ -47,7 +62,7 @@ def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
     for line, by in (
         (_one_line(turn.summary), SummaryBy(turn.summary_by or SummaryBy.NOBODY)),
         (_newest_title(thoughts), SummaryBy.PROVIDER),
-        (_first_thought_sentence(thoughts), SummaryBy.EXTRACT),
+        (_one_line(_extract(thoughts, live=turn.live)), SummaryBy.EXTRACT),
     ):
         if line:
             return line, by
@@ -67,14 +82,25 @@ def first_sentence(text: str) -> str:
     return next(long_enough, candidates[0] if candidates else "")
 
 
+def last_sentence(text: str) -> str:
+    """Return the last sentence that is long enough and tells no intention, else the last sentence."""
+    candidates = [sentence for sentence in _sentences(last_code_points(text, READ_AHEAD)) if sentence]
+    long_enough = [sentence for sentence in candidates if count_words(sentence) >= MIN_SENTENCE_WORDS]
+    results = [sentence for sentence in long_enough if not _INTENTION.match(sentence)]
+    return next((choice[-1] for choice in (results, long_enough, candidates) if choice), "")
+
+
 def _newest_title(thoughts: list[Block]) -> str:
     return next(
         (_one_line(title) for block in reversed(thoughts) if (title := opening_title(block.text))), ""
     )
 
 
-def _first_thought_sentence(thoughts: list[Block]) -> str:
-    return _one_line(first_sentence(next((block.text for block in thoughts if not block.blank), "")))
+def _extract(thoughts: list[Block], *, live: bool) -> str:
+    readable = [block for block in thoughts if not block.blank]
+    if not readable:
+        return ""
+    return first_sentence(readable[0].text) if live else last_sentence(readable[-1].text)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ for a turn without thinking. The steps form a tree: the steps of an assistant ar
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -234,7 +235,7 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
 def _block_view(context: ViewContext, n: int, block: Block) -> BlockView:
     state, time, hidden = context.step_state(block), context.thought_time(block), hidden_reason(block)
     live = state is ThinkingState.THINKING
-    words = None if live or hidden else count_words(block.text)
+    words = None if live or hidden else _finished_words(block.text)
     return BlockView(
         block=block.number,
         status=state,
@@ -250,6 +251,12 @@ def _block_view(context: ViewContext, n: int, block: Block) -> BlockView:
         placeholder=context.words.text(f"ai.thinking.{hidden.value}") if hidden else "",
         provenance=_provenance(context.words, block),
     )
+
+
+@lru_cache(maxsize=256)
+def _finished_words(text: str) -> int:
+    """Count the words of a thought that grows no more. A live view is built for every frame."""
+    return count_words(text)
 
 
 def _panel_open_state(context: ViewContext) -> OpenState:

@@ -161,11 +161,12 @@ export interface TurnEnded {
   message?: Seal | null;
 }
 
-/** The turn failed; all earlier events remain valid. */
+/** The turn failed; all earlier events remain valid. `status` is the HTTP status of a refusal, else 0. */
 export interface TurnFailed {
   type: "turn.failed";
   code: string;
   message?: string;
+  status?: number;
 }
 
 export type Event =

@@ -138,6 +138,11 @@ export class Turn {
     return !this.outcome;
   }
 
+  /** How long all texts are together. */
+  get size(): number {
+    return this.blocks.reduce((sum, block) => sum + block.size, 0);
+  }
+
   /** Every answer text of the turn itself, in order; a blank line separates one reply's from the next's. */
   get answer(): string {
     const ends = this.replies.filter(({ parent }) => parent == null).map(({ until }) => until);

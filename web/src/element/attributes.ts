@@ -27,7 +27,7 @@ export function policySettings(element: Element, settings: Partial<Policy>): Par
 
 /** The text that a page wrote inside the element, without that of its child elements. */
 export function ownText(element: Element): string {
-  const texts = Array.from(element.childNodes, (node) => (node instanceof Text ? node.data : ""));
+  const texts = Array.from(element.childNodes, (node) => (node.nodeType === Node.TEXT_NODE ? (node as Text).data : ""));
   return texts.join("").trim();
 }
 

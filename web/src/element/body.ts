@@ -5,8 +5,9 @@
 
 import type { ViewContext } from "../core/context.js";
 import { type Choices, PANEL } from "../core/open-rule.js";
-import { type BodyView, bodyView } from "../core/steps.js";
+import { bodyView, type StepView } from "../core/steps.js";
 import type { PanelView } from "../core/thinking.js";
+import type { Words } from "../core/words.js";
 import { AutoClose } from "./auto-close.js";
 import { bodyIcon } from "./body-icons.js";
 import { bodyStyles } from "./body-styles.js";
@@ -18,7 +19,7 @@ import type { Panel } from "./panel.js";
 import { anchorScroll } from "./scroll-anchor.js";
 import { type StepList, stepList } from "./step-list.js";
 
-export { bodyView };
+export { bodyStyles, bodyView };
 
 /** A reader who is this close to the end of the text follows it. */
 const NEAR_PX = 8;
@@ -46,11 +47,19 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
     choices.clear();
     element.choose(null, null);
   });
+  const showAll = button("show-all", () => {
+    content.classList.toggle("all");
+    drawOffers();
+  });
+  const timeline = button("timeline", () => {
+    timelineShown = !timelineShown;
+    element.refresh();
+  });
   const close = button("close", () => {
     element.choose(null, false);
     summary.focus();
   });
-  const actionsNode = make("span", "actions", slot("actions"), copy, reset, close);
+  const actionsNode = make("span", "actions", slot("actions"), showAll, timeline, copy, reset, close);
   const outside = make("div", "outside");
   const tree = root.getRootNode() as ShadowRoot & { getSelection?: () => Selection };
   let choices: Choices;
@@ -58,15 +67,18 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
   let follows: boolean;
   let live = false;
   let lastScrollTop = 0;
+  let words: Words;
+  let timelineShown = false;
+  let timelineNode: HTMLElement | undefined;
 
   details.append(make("div", "footer", ...facts, budget, actionsNode));
   details.after(outside);
-  tree.adoptedStyleSheets.push(bodyStyles());
   content.onscroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = content;
     if (scrollHeight - scrollTop - clientHeight < NEAR_PX) follows = true;
     else if (scrollTop < lastScrollTop) follows = false;
     lastScrollTop = scrollTop;
+    drawOffers();
   };
   clear();
 
@@ -82,8 +94,33 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
     drawFooter(view, options);
     live = view.status === "thinking";
     if (view.open !== "expanded" && !options.drawClosed) return;
-    drawSteps(bodyView(context), options);
+    words = context.words;
+    const { steps } = bodyView(context);
+    drawSteps(steps, options);
+    put(timeline, words.say(timelineShown ? "steps" : "timeline"));
+    hide(timeline, !steps[1] && !steps[0]?.steps[0]);
+    drawTimelineOf(context);
     scrollToEnd();
+    if (!live) drawOffers();
+  }
+
+  /** Bars in the place of the steps, where a person wants to see the times. */
+  function drawTimelineOf(context: ViewContext): void {
+    timelineNode?.remove();
+    for (const node of content.children) hide(node, timelineShown);
+    if (timelineShown)
+      void import("./timeline.js").then(({ drawTimeline }) => {
+        timelineNode?.remove();
+        timelineNode = drawTimeline(context);
+        if (timelineShown) content.prepend(timelineNode);
+      });
+  }
+
+  /** Offers to show all of a text that scrolls. */
+  function drawOffers(): void {
+    const all = content.classList.contains("all");
+    put(showAll, words?.say(all ? "show_less" : "show_all") ?? "");
+    hide(showAll, !all && content.scrollHeight <= content.clientHeight + NEAR_PX);
   }
 
   function drawFooter(view: PanelView, { words, actions: offered, waitText, tokenBudget }: DrawOptions): void {
@@ -113,7 +150,7 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
     hide(outside, place === actionsNode || answerNow.hidden);
   }
 
-  function drawSteps({ steps }: BodyView, options: DrawOptions): void {
+  function drawSteps(steps: StepView[], options: DrawOptions): void {
     const [first, second] = steps;
     if (!first) return;
     const single = !second && first.kind === "reasoning" && !first.steps[0];
@@ -129,7 +166,9 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
   function readerPlace(): number | null {
     // Chromium tells the shadow root what is selected in it, others tell whoever names the shadow root.
     const own = tree.getSelection?.();
-    const range = own?.anchorNode ? own.getRangeAt(0) : document.getSelection()?.getComposedRanges?.(tree as never)[0];
+    const range = own?.anchorNode
+      ? own.getRangeAt(0)
+      : element.ownerDocument.getSelection()?.getComposedRanges?.(tree as never)[0];
     const focused = tree.activeElement === summary ? null : tree.activeElement;
     const place = focused ?? (!range?.collapsed && range?.startContainer);
     if (!place || !details.contains(place)) return null;

@@ -10,6 +10,7 @@ import { markdown, plain, type Renderer } from "./markdown.js";
 export interface BlockElement extends HTMLElement {
   choose(block: number | null, open: boolean | null, by?: ToggledBy): void;
   copy(): Promise<void>;
+  refresh(): void;
 }
 
 export type CreateRenderer = (root: HTMLElement) => Renderer;

@@ -18,22 +18,22 @@ import { blockStatus, type PanelView, panelView, waitingView } from "../core/thi
 import type { Block } from "../core/turn.js";
 import type { Formatters, Words } from "../core/words.js";
 import { setText, TurnFeed } from "../sources/turn-feed.js";
-import { applyAttribute, BLOCK_ATTRIBUTES, ownText, policySettings, startedAt } from "./attributes.js";
+import { applyAttribute, BLOCK_ATTRIBUTES, policySettings, startedAt } from "./attributes.js";
 import type { Body } from "./body.js";
 import { loadChoices, saveChoices } from "./choice-storage.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent, hide, mark, slot } from "./dom.js";
-import { DrawSchedule, whenIdle } from "./draw-schedule.js";
+import { DrawSchedule } from "./draw-schedule.js";
 import { headerStyles } from "./header-styles.js";
+import { breathe, holdBreath } from "./icons.js";
 import { Language } from "./language.js";
 import type { Renderer } from "./markdown.js";
+import { OwnText } from "./own-text.js";
 import { createPanel, type Panel } from "./panel.js";
 import { StatusAnnouncer } from "./status-announcer.js";
 
 /** More text than this is not drawn ahead for the browser's own search. */
 const DRAW_AHEAD_LIMIT = 200_000;
-/** Without a message for so long, the reader is told that nothing came. */
-const SILENT_MS = 20_000;
 
 // Chunks that are loaded when the first element needs them, for all of them.
 let findSentence: FindSentence | undefined;
@@ -60,14 +60,15 @@ export abstract class DrawnBlock extends HTMLElement {
   #view: PanelView | null = null;
   #status: BlockStatus | "" = "";
   #reflecting = false;
-  /** `feed.changes` at the last drawing; -1 where anything may have changed since. */
+  #statusGiven = false; // by the page, and not by this element
+  #adopted = false; // the thought is the text inside the element
+  #ownText = new OwnText(this, (text) => this.#adoptText(text));
+  /** `feed.changes` at the last drawing, the same where texts only grew since; -1 where anything may have changed. */
   #drawnChanges = -1;
-  #secondTimer = 0;
-  #idle = 0;
   #drawClosed = false;
   #hides = false; // thinking was hidden since the last drawing
   #requested = new Set<string>();
-  #schedule = new DrawSchedule(() => this.#drawFrame());
+  #schedule = new DrawSchedule(this, () => this.#drawFrame());
   #announcer = new StatusAnnouncer();
 
   protected get choices(): Choices {
@@ -83,19 +84,18 @@ export abstract class DrawnBlock extends HTMLElement {
   protected createTree(): boolean {
     if (this.#panel) return false;
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    root.adoptedStyleSheets = [headerStyles()];
     this.#panel = createPanel((open, by) => this.choose(null, open, by));
     root.replaceChildren(this.#panel.root, this.#emptySlot, this.#childSlot);
     return true;
   }
 
   protected afterConnect(): void {
+    this.#adoptStyles();
+    breathe(this.#panel?.root);
     // Another place in the page may have another language.
     this.#language.forget();
     this.#loadChoices();
-    if (document.readyState === "loading")
-      addEventListener("DOMContentLoaded", () => this.#adoptText(), { once: true });
-    else this.#adoptText();
+    this.#ownText.observe();
     this.refresh();
   }
 
@@ -103,13 +103,17 @@ export abstract class DrawnBlock extends HTMLElement {
     this.#schedule.clear();
     this.#announcer.clear();
     this.#body?.autoClose.pauseClosing();
+    this.#ownText.disconnect();
+    holdBreath(this.#panel?.root);
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
     if (this.#reflecting || old === value) return;
     this.#language.forget();
     if (name === "lang" || name === "render") this.#body?.clear();
+    if (name === "status") this.#statusGiven = value !== null;
     applyAttribute(this.turnFeed, this, name, value);
+    if (name === "duration-ms") this.#endIfTimed();
     this.markChanged();
     // This may throw, and a preset that does not exist is no reason to ignore the rest.
     this.#readPolicy();
@@ -192,7 +196,7 @@ export abstract class DrawnBlock extends HTMLElement {
   /** What is on the screen, in words and states, and the answer so far. A summary that nobody wrote is there once a header has asked for one. */
   get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
     const [context, view] = this.look();
-    const { turn } = this.turnFeed;
+    const { turn } = context;
     const whole = view && { ...view, ...(bodyChunk?.bodyView(context) ?? { blocks: [], steps: [] }) };
     return { view: whole, status: this.#status, notice: notice(turn, context.words), answer: turn.answer };
   }
@@ -205,7 +209,7 @@ export abstract class DrawnBlock extends HTMLElement {
     if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
     if (view && !view.summary && !findSentence && this.currentPolicy.header === "summary")
       this.#load("sentence", async () => {
-        findSentence = (await import("../core/sentence.js")).firstSentence;
+        findSentence = (await import("../core/sentence.js")).findSentence;
       });
     const waits = !view && this.getAttribute("status") === "pending" && !turn.blocks[0] && turn.live;
     return [context, waits ? waitingView(context) : view];
@@ -220,7 +224,7 @@ export abstract class DrawnBlock extends HTMLElement {
   /** Draws with the next frame. Text behind a closed header is no reason to, but for its newest line. */
   protected drawSoon(): void {
     if (!this.isConnected) return;
-    if (!this.#onlyGrew) this.#schedule.nextFrame();
+    if (this.#drawnChanges !== this.turnFeed.changes) this.#schedule.nextFrame();
     else if (this.open || this.#view?.open === "peek") this.#schedule.nextGrowth(this.open);
   }
 
@@ -232,6 +236,7 @@ export abstract class DrawnBlock extends HTMLElement {
 
   set text(text: string) {
     setText(this.manualBlock(), text);
+    this.#endIfTimed();
     this.markChanged();
   }
 
@@ -240,12 +245,24 @@ export abstract class DrawnBlock extends HTMLElement {
     if (this.#panel && this.isConnected) this.#draw(true);
   }
 
-  /** Takes the text that a page wrote inside the element for readers without script. */
-  #adoptText(): void {
-    const text = ownText(this);
-    if (!text || this.turnFeed.turn.blocks[0]) return;
+  /** Takes the text that a page wrote inside the element, and again as it grows. */
+  #adoptText(text: string): void {
+    if (this.turnFeed.turn.blocks[0] && !this.#adopted) return;
+    this.#adopted = true;
     this.text = text;
-    if (!this.hasAttribute("status")) applyAttribute(this.turnFeed, this, "status", "done");
+    if (!this.#statusGiven) applyAttribute(this.turnFeed, this, "status", "done");
+  }
+
+  /** A text that says how long it took is complete, unless the page says otherwise. */
+  #endIfTimed(): void {
+    if (this.turnFeed.fedByHand && !this.#statusGiven && this.hasAttribute("duration-ms"))
+      applyAttribute(this.turnFeed, this, "status", "done");
+  }
+
+  /** Puts on the style sheets of the document that the element is in. */
+  #adoptStyles(): void {
+    const sheets = [headerStyles, ...(this.#body && bodyChunk ? [bodyChunk.bodyStyles] : [])];
+    if (this.shadowRoot) this.shadowRoot.adoptedStyleSheets = sheets.map((sheet) => sheet(this.ownerDocument));
   }
 
   #readPolicy(settings = this.#settings): void {
@@ -277,13 +294,8 @@ export abstract class DrawnBlock extends HTMLElement {
     this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
   }
 
-  /** Whether nothing but the length of a text changed since the last drawing. */
-  get #onlyGrew(): boolean {
-    return this.#drawnChanges === this.turnFeed.changes;
-  }
-
   #drawFrame(): void {
-    if (!this.#onlyGrew || !this.open || !this.#body) return this.#draw(false);
+    if (this.#drawnChanges !== this.turnFeed.changes || !this.open || !this.#body) return this.#draw(false);
     this.#schedule.clear();
     this.#body.grow();
   }
@@ -303,11 +315,11 @@ export abstract class DrawnBlock extends HTMLElement {
     hide(this.#emptySlot, !!view);
     hide(this.#childSlot, !headless);
     if (view) {
-      if (this.#silent(view)) view.peek = this.#words().say("still_waiting");
+      if (view.status === "thinking" && this.turnFeed.silent) view.peek = this.#words().say("still_waiting");
       if (headless) this.#createBody();
       else this.#show(context, view);
       if (restoreScroll) restoreScroll();
-      if (timed || view.status !== this.#announcer.state) panel.setTimer(this.#timerText(view));
+      if (timed || view.status !== this.#announcer.state) panel.setTimer(view, context.words);
       if (first) fireEvent(this, "first-paint");
       // A person's act was told before it was done.
       else if (wasOpen !== this.open && !this.choices.has(PANEL))
@@ -321,7 +333,7 @@ export abstract class DrawnBlock extends HTMLElement {
   #show(context: ViewContext, view: PanelView): void {
     const { content, setOpen, draw } = this.#panel as Panel;
     const expanded = view.open === "expanded";
-    draw(view, this.currentPolicy, this.#words());
+    draw(view, this.currentPolicy, context.words, this.getAttribute("running-icon") ?? "dot");
     if (expanded || this.#drawClosed || this.hasAttribute("actions")) this.#createBody();
     if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
     else if (expanded) content.textContent = this.text;
@@ -332,8 +344,11 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** Until the chunk of the body is loaded, the text stands there as it is. */
   #createBody(): void {
-    if (bodyChunk) this.#body ??= bodyChunk.createBody(this.#panel as Panel, this);
-    else
+    if (this.#body) return;
+    if (bodyChunk) {
+      this.#body = bodyChunk.createBody(this.#panel as Panel, this);
+      this.#adoptStyles();
+    } else
       this.#load("body", async () => {
         bodyChunk = await import("./body.js");
       });
@@ -341,9 +356,8 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** Asks the body whether it may close now; the returned function restores the page's scroll position. */
   #beforeClosing(): (() => void) | false {
-    if (!this.open || !this.#body) return false;
     const [context, view] = this.look();
-    if (!view) return false;
+    if (!this.open || !this.#body || !view) return false;
     return this.#body.autoClose.beforeClosing({
       closes: view.open !== "expanded" && !this.choices.has(PANEL),
       stateChanged: context.state !== this.#announcer.state,
@@ -353,29 +367,15 @@ export abstract class DrawnBlock extends HTMLElement {
     });
   }
 
-  /** The time beside the label: whole seconds while it runs; at rest the label says it. */
-  #timerText({ status, duration, duration_ms }: PanelView): string {
-    if (status !== "thinking") return status === "done" ? "" : duration;
-    const seconds = Math.floor((duration_ms ?? 0) / 1000);
-    return seconds ? this.#words().duration(seconds * 1000) : "";
-  }
-
-  #silent({ status }: PanelView): boolean {
-    const { lastMessageAt } = this.turnFeed;
-    return status === "thinking" && lastMessageAt > 0 && performance.now() - lastMessageAt > SILENT_MS;
-  }
-
   /** Draws every second while it thinks; afterwards draws closed steps when the page is idle. */
   #planNext(view: PanelView | null): void {
-    clearTimeout(this.#secondTimer);
-    if (view?.status === "thinking")
-      this.#secondTimer = setTimeout(() => this.refresh(), 1000 - ((view.duration_ms ?? 0) % 1000));
-    else if (view && !this.#drawClosed && !this.#idle) this.#idle = whenIdle(() => this.#drawAhead());
+    const live = view?.status === "thinking";
+    this.#schedule.later(live ? 1000 - ((view.duration_ms ?? 0) % 1000) : -1, () => this.refresh());
+    if (view && !live && !this.#drawClosed) this.#schedule.whenIdle(() => this.#drawAhead());
   }
 
   #drawAhead(): void {
-    this.#idle = 0;
-    const size = this.turnFeed.turn.blocks.reduce((sum, block) => sum + block.size, 0);
+    const { size } = this.turnFeed.turn;
     if (!this.isConnected || this.#announcer.state === "thinking" || size > DRAW_AHEAD_LIMIT) return;
     this.#drawClosed = true;
     this.#draw(false);

@@ -44,6 +44,7 @@ import type { Renderer } from "./markdown.js";
  * @attr {boolean} headless - Draws nothing of its own: the page shows its children instead, by `state` and the events.
  * @attr {string} actions - Buttons to offer besides copy and close: `retry` beside the sentence on what went wrong, `answer-now` while it thinks.
  * @attr {boolean} no-copy - Offers no copy.
+ * @attr {"dot"|"gear"} [running-icon=dot] - What moves while it thinks: a dot that breathes, or a gear that turns.
  * @attr {string} lang - The language of the words; en-US and pt-BR are built in.
  *
  * @slot - Text for a page without script; it becomes the thinking when nothing else is given.
@@ -89,6 +90,10 @@ import type { Renderer } from "./markdown.js";
  * @csspart footer - Status, counts and buttons.
  * @csspart status - Where it stands, in a word.
  * @csspart budget - How much of the token budget was used.
+ * @csspart step-time - How long a call took.
+ * @csspart show-all - The button that shows all of a text that scrolls.
+ * @csspart timeline - The button for the times of the steps, and the list of them.
+ * @csspart bar-row - One step of that list.
  * @csspart copy - The copy button.
  * @csspart reset - The button that gives a person's choice back to the policy.
  * @csspart close - The close button.
@@ -127,7 +132,7 @@ import type { Renderer } from "./markdown.js";
 export class ThinkingBlockElement extends DrawnBlock {
   static readonly observedAttributes = (
     "block-id status preset live rest header auto-close auto-close-delay started-at duration-ms tokens " +
-    "token-budget summary provenance render max-lines headless actions no-copy lang"
+    "token-budget summary provenance render max-lines headless actions no-copy running-icon lang"
   ).split(" ");
 
   connectedCallback(): void {
@@ -146,6 +151,12 @@ export class ThinkingBlockElement extends DrawnBlock {
   /** @internal The turn so far, for the chat page, which is built together with the element. */
   get turn(): Turn {
     return this.turnFeed.turn;
+  }
+
+  /** @internal Whether the connection stands, for the chat page; without one nothing is shown as running. */
+  set connected(connected: boolean) {
+    this.turnFeed.setConnected(connected);
+    this.drawSoon();
   }
 
   /** The thinking block's JSON; setting it again appends what grew. */

@@ -1,16 +1,20 @@
 /**
  * The style sheet of the header: one for all elements, made without markup so that a strict policy allows it.
  *
+ * What streams has no say in how wide the element is: its root is contained, and an invisible line of two words, 40rem
+ * long and broken where there is less room, stands for it wherever the page sizes it by its content.
+ *
  * Logical properties only. Colours come from the page's text colour and `color-scheme`; every one of them
  * can be set through a custom property.
  */
 
 const CSS = `
-:host{display:block;min-inline-size:0;--c:var(--thinking-color,light-dark(#3d3d45,#d2d2d8));--m:var(--thinking-muted-color,light-dark(#62626d,#a0a0ac));--b:var(--thinking-border,light-dark(#e3e3e8,#34343b));--l:1px solid var(--b);--a:var(--thinking-accent,light-dark(#5b53c9,#a8a2ff));--e:var(--thinking-error-color,light-dark(#b3261e,#ff8f87));--r:var(--thinking-radius,.75rem);--g:var(--thinking-gap,.5rem);--i:calc(1.25rem + var(--g));--t:var(--thinking-duration,200ms) var(--thinking-easing,ease-out);color:var(--c);font:var(--thinking-font,400 var(--thinking-font-size,.875rem)/1.5 system-ui,sans-serif);text-align:start}
+:host{display:block;min-inline-size:0;--k:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));--c:var(--thinking-color,light-dark(#3d3d45,#d2d2d8));--m:var(--thinking-muted-color,light-dark(#62626d,#a0a0ac));--b:var(--thinking-border,light-dark(#e3e3e8,#34343b));--l:1px solid var(--b);--a:var(--thinking-accent,light-dark(#5b53c9,#a8a2ff));--e:var(--thinking-error-color,light-dark(#b3261e,#ff8f87));--r:var(--thinking-radius,.75rem);--g:var(--thinking-gap,.5rem);--i:calc(1.25rem + var(--g));--t:var(--thinking-duration,200ms) var(--thinking-easing,ease-out);color:var(--c);font:var(--thinking-font,400 var(--thinking-font-size,.875rem)/1.5 system-ui,sans-serif);text-align:start}
+:host::before{content:". .";display:block;block-size:0;overflow:hidden;visibility:hidden;word-spacing:40rem}
 :host([hidden]),:host(:state(empty):not([headless],:state(placeholder))),summary::-webkit-details-marker{display:none}
 [hidden]{display:none!important}
 *{box-sizing:border-box}
-.root{border:var(--l);border-radius:var(--r);background:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));overflow:clip;interpolate-size:allow-keywords}
+.root{border:var(--l);border-radius:var(--r);background:var(--k);overflow:clip;interpolate-size:allow-keywords;container-type:inline-size}
 [data-bare]{border:0;background:none}
 summary{display:flex;align-items:center;gap:.25rem var(--g);min-block-size:2.5rem;padding:.5rem .75rem;cursor:pointer;list-style:none;-webkit-user-select:none}
 :focus-visible{outline:var(--thinking-focus-ring,2px solid var(--a));outline-offset:-2px;border-radius:var(--r)}
@@ -21,12 +25,16 @@ svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:curren
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
+.summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
+.summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
 .preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
+.summary:dir(ltr)>.preview:dir(rtl)::before,.summary:dir(rtl)>.preview:dir(ltr)::before{content:none!important}
 .label,.badge{unicode-bidi:plaintext}
-.badge{padding:0 .5rem;border:var(--l);border-radius:1rem}
+.badge{margin-inline-start:auto;padding:0 .5rem;border:var(--l);border-radius:1rem}
 .badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.1875rem}
 .chevron{margin-inline-start:auto;transition:rotate var(--t)}
+.badge:not([hidden])~.chevron{margin-inline-start:0}
 .chevron:dir(rtl){rotate:180deg}
 [open]>summary>.chevron{rotate:90deg}
 .root[data-status=error] .summary>:is(.label,.icon){color:var(--e)}
@@ -38,24 +46,27 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 [data-header=summary] .summary>.label{font-weight:400;color:var(--m)}
 [data-header=preview][data-status=done] .summary>:is(.label,.meta),[data-header=summary] .summary>.meta{display:none}
 .body,.notice{border-block-start:var(--l)}
-.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
+.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
 p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
+@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
 @media (prefers-reduced-motion:reduce){:host{--t:0s}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}
 `;
 
-/** A style sheet that is made when the first element needs it, and shared by all. */
-export function styleSheet(css: string): () => CSSStyleSheet {
-  let sheet: CSSStyleSheet | undefined;
-  return () => {
+/** A style sheet that is made when the first element of a document needs it, and shared by all in there. */
+export function styleSheet(css: string): (document: Document) => CSSStyleSheet {
+  const sheets = new WeakMap<Document, CSSStyleSheet>();
+  return (document) => {
+    let sheet = sheets.get(document);
     if (!sheet) {
-      sheet = new CSSStyleSheet();
+      // A sheet belongs to the document of the window that made it, and no other document takes it.
+      sheet = new ((document.defaultView ?? window) as typeof globalThis).CSSStyleSheet();
       sheet.replaceSync(css);
+      sheets.set(document, sheet);
     }
     return sheet;
   };

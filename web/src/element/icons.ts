@@ -9,15 +9,18 @@ const PATHS = {
     "M10.2 2.4a3.4 3.4 0 0 0-3.5 4.5L2.3 11.3a1.5 1.5 0 0 0 2.1 2.1l4.5-4.4a3.4 3.4 0 0 0 4.5-4.4L11.3 6.7 9.1 4.5Z",
   error: "M8 2.5 14 13H2ZM8 6.5v3M8 11.3h.01",
   interrupted: "M4 4h8v8H4Z",
+  gear: "M8 5.6a2.4 2.4 0 1 0 0 4.8 2.4 2.4 0 0 0 0-4.800M8 1.500v2M8 12.500v2M1.500 8h2M12.500 8h2M3.400 3.400l1.400 1.400M11.200 11.200l1.400 1.400M3.400 12.600l1.400-1.400M11.200 4.800l1.400-1.400",
 };
 
 /** The icon of a kind or a status; for `thinking`, and for whatever has none, it is the breathing dot. */
 export function icon(name: string): ChildNode {
-  return Object.hasOwn(PATHS, name) ? drawIcon(PATHS[name as keyof typeof PATHS]) : dot();
+  if (!Object.hasOwn(PATHS, name)) return animated(make("span", "dot"), { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] });
+  const drawn = drawIcon(PATHS[name as keyof typeof PATHS]);
+  return name === "gear" ? animated(drawn, { rotate: ["0deg", "360deg"] }) : drawn;
 }
 
 /** A line icon with this path. */
-export function drawIcon(shape: string): ChildNode {
+export function drawIcon(shape: string): SVGElement {
   const svg = svgElement("svg");
   const path = svgElement("path");
   mark(svg, "viewBox", "0 0 16 16");
@@ -27,17 +30,27 @@ export function drawIcon(shape: string): ChildNode {
   return svg;
 }
 
-/** It breathes in 16 steps: an animation in a style sheet would be computed again for every frame. */
-function dot(): HTMLElement {
-  const node = make("span", "dot");
-  if (!matchMedia("(prefers-reduced-motion:reduce)").matches)
-    node.animate(
-      { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] },
-      { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" },
-    );
+/** The animation of each icon that moves; a browser does not tell those of a node that left the page. */
+const animations = new WeakMap<Element, Animation>();
+const MOVING = ".icon>slot>*,.icon>*";
+
+/** It moves in 16 steps: an animation in a style sheet would be computed again for every frame. */
+function animated(node: HTMLElement | SVGElement, keyframes: PropertyIndexedKeyframes): ChildNode {
+  const timing = { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" };
+  if (!matchMedia("(prefers-reduced-motion:reduce)").matches) animations.set(node, node.animate(keyframes, timing));
   return node;
 }
 
-function svgElement(tag: string): Element {
+/** Has the icons below a node move again. */
+export function breathe(root: Element | undefined): void {
+  for (const node of root?.querySelectorAll(MOVING) ?? []) animations.get(node)?.play();
+}
+
+/** Stops the icons below a node that left the page: an animation that runs keeps its node in memory for ever. */
+export function holdBreath(root: Element | undefined): void {
+  for (const node of root?.querySelectorAll(MOVING) ?? []) animations.get(node)?.cancel();
+}
+
+function svgElement(tag: string): SVGElement {
   return document.createElementNS("http://www.w3.org/2000/svg", tag);
 }

@@ -17,8 +17,9 @@ export interface Panel {
   /** What is behind the header goes here. */
   content: HTMLElement;
   setOpen(open: boolean): void;
-  draw(view: PanelView, policy: Policy, words: Words): void;
-  setTimer(duration: string): void;
+  /** `runningIcon` is the icon while it thinks. */
+  draw(view: PanelView, policy: Policy, words: Words, runningIcon: string): void;
+  setTimer(view: PanelView, words: Words): void;
 }
 
 export function createPanel(requestToggle: RequestToggle): Panel {
@@ -29,7 +30,7 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   const content = make("div", "body");
   const { details, summary, setOpen } = disclosure("summary", requestToggle, header, content);
   const root = make("div", "root", slot("before"), details, marker, notice);
-  let drawnStatus = "";
+  let drawnIcon = "";
 
   badge.append(icon("tool_call"));
   /** Gives a part a slot, so that a page may replace what is in it. */
@@ -46,7 +47,7 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   mark(content, "role", "group");
   content.tabIndex = 0;
 
-  function draw(view: PanelView, { header }: Policy, words: Words): void {
+  function draw(view: PanelView, { header }: Policy, words: Words, runningIcon: string): void {
     const { open, status } = view;
     const live = status === "thinking";
     const text = textBesideLabel(view, header);
@@ -56,8 +57,9 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     mark(root, "data-header", text ? header : "label");
     mark(root, "data-bare", open === "hidden" && !view.notice ? "" : null);
 
-    if (drawnStatus !== status) signSlot.replaceChildren(icon(status === "done" ? "reasoning" : status));
-    drawnStatus = status;
+    const shape = live ? runningIcon : status === "done" ? "reasoning" : status;
+    if (drawnIcon !== shape) signSlot.replaceChildren(icon(shape));
+    drawnIcon = shape;
     put(name, live ? view.label : [view.spoken, view.words_text, tools].filter(Boolean).join(", "));
     put(labelSlot, view.label);
     put(meta, view.words_text);
@@ -75,7 +77,23 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     mark(content, "aria-label", words.say("session.thinking"));
   }
 
-  return { root, details, summary, notice, content, setOpen, draw, setTimer: (duration) => put(timer, duration) };
+  return {
+    root,
+    details,
+    summary,
+    notice,
+    content,
+    setOpen,
+    draw,
+    setTimer: (view, words) => put(timer, timerText(view, words)),
+  };
+}
+
+/** The time beside the label: whole seconds while it runs; at rest the label says it. */
+function timerText({ status, duration, duration_ms }: PanelView, words: Words): string {
+  if (status !== "thinking") return status === "done" ? "" : duration;
+  const seconds = Math.floor((duration_ms ?? 0) / 1000);
+  return seconds ? words.duration(seconds * 1000) : "";
 }
 
 /** The newest line while it peeks, a summary, or first words that are not in sight anyway. */

@@ -9,7 +9,7 @@
 /** Notes where things are. The returned function puts them there again; false says that nothing could. */
 export function anchorScroll(node: HTMLElement, shrinks: number): (() => void) | false {
   const scroller = scrollerOf(node);
-  const edge = scroller === document.scrollingElement ? 0 : scroller.getBoundingClientRect().top;
+  const edge = scroller === node.ownerDocument.scrollingElement ? 0 : scroller.getBoundingClientRect().top;
   const before = node.getBoundingClientRect();
   if (before.top >= edge) return () => undefined;
   if (scroller.scrollTop < shrinks) return false;
@@ -21,15 +21,17 @@ export function anchorScroll(node: HTMLElement, shrinks: number): (() => void) |
 }
 
 /** The nearest ancestor that scrolls, also through shadow roots. */
-function scrollerOf(node: Node): Element {
+function scrollerOf(node: HTMLElement): Element {
   for (
     let ancestor: Node | null = node;
     ancestor;
     ancestor = ancestor.parentNode ?? (ancestor as ShadowRoot).host ?? null
   ) {
-    if (!(ancestor instanceof Element) || ancestor.scrollHeight <= ancestor.clientHeight) continue;
-    const { overflowY } = getComputedStyle(ancestor);
-    if (overflowY === "auto" || overflowY === "scroll") return ancestor;
+    const element = ancestor as Element; // of a shadow root and a document, both sizes are undefined
+    if (!(element.scrollHeight > element.clientHeight)) continue;
+    const { overflowY } = getComputedStyle(element);
+    if (overflowY === "auto" || overflowY === "scroll") return element;
   }
-  return document.scrollingElement ?? document.documentElement;
+  const { scrollingElement, documentElement } = node.ownerDocument;
+  return scrollingElement ?? documentElement;
 }

@@ -16,6 +16,7 @@ import { hide, make, mark, put, spans, textNodes } from "./dom.js";
 import type { DrawOptions } from "./draw-options.js";
 
 import type { Renderer } from "./markdown.js";
+import { readableFields, resultNodes } from "./readable-call.js";
 
 /** Characters of a call's arguments that its step shows. */
 const ARGUMENTS_LIMIT = 4000;
@@ -63,9 +64,10 @@ interface StepNode {
 }
 
 function stepNode(number: number, options: DrawOptions): StepNode {
-  const header = spans("icon step-index label meta preview step-extra step-state sr");
-  const [sign, index, label, meta, line, extra, state, spoken] = header;
+  const header = spans("icon step-index label meta preview step-extra step-state step-time sr");
+  const [sign, index, label, meta, line, extra, state, time, spoken] = header;
   const content = make("div", "content");
+  const outcome = make("div", "content");
   const body = make("div", "step-body");
   const { details, setOpen } = disclosure("step-summary", options.requestToggle(number), header, body);
   const item = make("li", "step", details);
@@ -96,8 +98,12 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     put(index, thought?.step ?? "");
     put(label, step.label);
     put(meta, thought?.words_text ?? "");
-    put(line, source.call ? step.text : expanded ? "" : firstLine(step));
+    const input = readableFields(source.first(ARGUMENTS_LIMIT + 1));
+    const asked = input?.join(", ") ?? step.text;
+    // What is said below in full is not said here as well.
+    put(line, !source.call ? (expanded ? "" : firstLine(step)) : expanded && ownBody(step, input) ? "" : asked);
     put(state, stateText(step, words));
+    put(time, timeOf(step, words));
     put(spoken, source.call && status === "done" ? words.say("status.done") : "");
     if (expanded || options.drawClosed) drawBody(step, options);
     visible = expanded;
@@ -107,11 +113,11 @@ function stepNode(number: number, options: DrawOptions): StepNode {
   function drawBody(step: StepView, options: DrawOptions): void {
     if (step.source.call) drawCall(step, options);
     else drawThought(step, options);
-    if (content.parentNode !== body) body.prepend(content);
+    if (content.parentNode !== body) body.append(content, outcome);
     if (!step.steps[0]) return;
     children ??= stepList();
     const list = children.draw(step.steps, options);
-    if (list.parentNode !== body) body.append(list);
+    if (list.parentNode !== body) outcome.before(list); // what came of the steps stands after them
   }
 
   /** Appends what is new of a thought; draws all of it where it changed otherwise. */
@@ -148,20 +154,25 @@ function stepNode(number: number, options: DrawOptions): StepNode {
   }
 
   /** A call's arguments, where they are more than the line in its header, and its result. */
-  function drawCall({ source, result, text }: StepView, { words, notices }: DrawOptions): void {
-    const full = firstCharacters(source.first(ARGUMENTS_LIMIT + 1), ARGUMENTS_LIMIT);
-    const rows = (
-      [
-        ["pre", "input", full.trim() === text ? "" : full],
-        ["div", "io", result && words.say(source.error ? "session.error" : "session.result")],
-        ["div", "result", result],
-        ["p", "step-notice", notices.get(number) ?? ""],
-      ] as const
-    ).filter(([, , text]) => text);
-    const drawing = rows.join("\n");
+  function drawCall(step: StepView, { words, notices }: DrawOptions): void {
+    const { source, result } = step;
+    const input = source.first(ARGUMENTS_LIMIT + 1);
+    const readable = readableFields(input);
+    const title = words.say(source.error ? "session.error" : "session.result");
+    const noticed = notices.get(number) ?? "";
+    const drawing = [input, title, result, noticed].join("\n");
     if (drawing === drawnCall) return;
     drawnCall = drawing;
-    content.replaceChildren(...rows.map(([tag, part, text]) => make(tag, part, ...textNodes(text))));
+    const asked = readable?.join("\n") ?? firstCharacters(input, ARGUMENTS_LIMIT);
+    content.replaceChildren();
+    outcome.replaceChildren();
+    if (ownBody(step, readable)) content.append(make("pre", "input", ...textNodes(asked)));
+    if (result)
+      outcome.append(
+        make("div", "io", title),
+        make("div", "result", ...resultNodes(source.error || (source.result ?? ""), result)),
+      );
+    if (noticed) outcome.append(make("p", "step-notice", ...textNodes(noticed)));
   }
 
   return { item, draw, drawThought, grow };
@@ -171,6 +182,20 @@ function firstLine({ thought, status, open, source }: StepView): string {
   if (thought?.placeholder) return thought.placeholder;
   if (status !== "thinking") return preview(source);
   return open === "peek" ? (thought?.peek ?? "") : "";
+}
+
+/** Whether the arguments of a call are more than the line in its header. */
+function ownBody({ source, text }: StepView, fields: string[] | null): boolean {
+  return fields
+    ? fields.length > 1 || fields.join().length > text.length
+    : source.first(ARGUMENTS_LIMIT).trim() !== text;
+}
+
+/** How long a call took; a thought says it in its label. */
+function timeOf({ source, status }: StepView, words: Words): string {
+  const { startedMs, endedMs } = source;
+  if (!source.call || status === "thinking" || startedMs === null || endedMs === null) return "";
+  return words.duration(endedMs - startedMs);
 }
 
 /** What a call came to, where its label and its result do not say it. */

@@ -61,15 +61,19 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     const result = step.toolResult ?? step.assistantResult ?? null;
     const status = step.status ?? (last && result === null ? "thinking" : "done");
     const running = status === "thinking";
+    const wasRunning = block.startedMs !== null;
     block.name = name;
     block.assistantId = step.assistantId ?? "";
     setText(block, text ?? "");
     block.status = running ? "running" : status;
     block.result = running ? result : (result ?? "");
     block.error = status === "error" ? (result ?? "") : "";
-    block.endedMs = step.endedAt ?? null;
-    // Without an end nobody knows how long it took.
-    block.startedMs = running || step.endedAt != null ? (step.startedAt ?? step.timestamp ?? null) : null;
+    const began = step.startedAt ?? step.timestamp;
+    // What arrives at work is timed here; of what arrives complete and without stamps, nobody knows how long it took.
+    if (running) block.startedMs ??= target.stampOf(began);
+    else if (step.endedAt != null) block.startedMs = began ?? block.startedMs;
+    else if (wasRunning) block.endedMs ??= target.stampOf();
+    if (step.endedAt != null) block.endedMs = step.endedAt;
     upsertAll(step.childSteps ?? [], block.number, running);
   }
 
@@ -90,7 +94,9 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
       upsert(record.step);
     } else {
       // A step that is not there begins as a thought.
-      blockOf(record.id, "reasoning", null).append(record.delta);
+      const block = blockOf(record.id, "reasoning", null);
+      if (block.status === "running") block.startedMs ??= target.stampOf();
+      block.append(record.delta);
     }
   };
 }

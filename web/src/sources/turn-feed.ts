@@ -18,12 +18,17 @@ export interface FeedTarget {
   turn: Turn;
   changes: number;
   emit(event: Event, atMs?: number): void;
+  /** The time that a block without a stamp begins or ends at: now. `atMs` is what a stamp says. */
+  stampOf(atMs?: number): number;
   startBlock(turn: Turn, kind: Block["kind"]): Block;
   setText(block: Block, text: string): void;
 }
 
 /** Stamps above this count from 1970, so the reader's own clock continues from them. */
 const EPOCH_MS = 1e11;
+
+/** Without a message for so long, the reader is told that nothing came. */
+const SILENT_MS = 20_000;
 
 /** How a turn ends where the `status` attribute says so. */
 const END_EVENTS: Partial<Record<BlockStatus, TurnEnded | TurnFailed>> = {
@@ -86,10 +91,30 @@ export class TurnFeed implements FeedTarget {
       end = { type: "turn.failed", code: "cut_off", message: String(error) };
     }
     if (signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
+    this.#end(end);
+    afterEach();
+  }
+
+  /** Without a connection nothing runs; with one again, everything continues where it broke off. */
+  setConnected(connected: boolean): void {
+    if (connected) this.#continue();
+    else this.#end(END_EVENTS.disconnected as TurnFailed);
+  }
+
+  /** Ends the turn as far as anybody here knows. */
+  #end(end: TurnEnded | TurnFailed): void {
     const { turn } = this;
     if (turn.live) this.#lost = { running: runningBlocks(turn), seq: turn.seq };
     for (const event of eventsToEndTurn(turn, end)) this.emit(event);
-    afterEach();
+  }
+
+  #continue(): void {
+    const { turn } = this;
+    if (!this.#lost) return;
+    for (const block of this.#lost.running) Object.assign(block, { status: "running", endedMs: null });
+    Object.assign(turn, { outcome: null, endedMs: null, seq: this.#lost.seq });
+    this.#lost = null;
+    this.changes++;
   }
 
   /** Takes an event without a stamp. */
@@ -97,6 +122,21 @@ export class TurnFeed implements FeedTarget {
     if (this.turn.outcome) return;
     this.#keepStamp(atMs);
     this.#apply({ seq: this.turn.seq + 1, event, at_ms: atMs });
+  }
+
+  stampOf(atMs = this.now() ?? Date.now()): number {
+    if (atMs > (this.#stamp?.atMs ?? -1)) this.#keepStamp(atMs);
+    return atMs;
+  }
+
+  /** Whether nothing came for long after something did. */
+  get silent(): boolean {
+    return this.lastMessageAt > 0 && performance.now() - this.lastMessageAt > SILENT_MS;
+  }
+
+  /** Whether the turn is one thought that is fed with plain text. */
+  get fedByHand(): boolean {
+    return !!this.#manualBlock;
   }
 
   /** Appends text to a block; the first that can be read changes more than its length. */
@@ -122,7 +162,7 @@ export class TurnFeed implements FeedTarget {
   applyStatus(status: BlockStatus, startedAt: number | null): void {
     const { turn } = this;
     const end = END_EVENTS[status];
-    if (status === "pending") turn.startedMs ??= startedAt ?? Date.now();
+    if (status === "pending") turn.startedMs ??= this.stampOf(startedAt ?? undefined);
     if (status === "redacted") this.manualBlock(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
     if (end) for (const event of eventsToEndTurn(turn, end)) this.emit(event);
     // The thinking is over; of an answer nothing is known, so the turn continues.
@@ -154,12 +194,7 @@ export class TurnFeed implements FeedTarget {
   /** Passes over what came before; what comes after a lost connection continues where it broke off. */
   #takeEntry({ seq, event, at_ms }: Entry): void {
     const { turn } = this;
-    if (this.#lost) {
-      for (const block of this.#lost.running) Object.assign(block, { status: "running", endedMs: null });
-      turn.outcome = null;
-      turn.seq = this.#lost.seq;
-      this.#lost = null;
-    }
+    this.#continue();
     if (seq <= turn.seq) return;
     if (at_ms != null) this.#keepStamp(at_ms);
     this.#apply({ seq, event, at_ms });

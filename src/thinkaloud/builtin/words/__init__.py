@@ -34,16 +34,24 @@ class Unsolvable(Exception):
         self.limit = limit
 
 
-_ENGLISH = """a and are answer at away before between both by calculate can check convert day days do does
-    equal exactly from get have hello hi how i in into is know least make many much not number numbers of
-    or please reach says tell than that the then there this times to use using us was we week what which who
-    with write you your"""
-_PORTUGUESE = """alcance ambos antes ao apos as ate calcule calcular com como chegar chegue confira converta
-    converter da das de dia dias do dos depois diz e em entre escreva essa esta este eu exatamente faca fica
-    isso mais menos meu na nao no nos numeros o oi ola os ou para pelo por qual quando quanto quantas
-    quantos que quem resposta sao semana somos sou tem todos um uma usando use vezes voce"""
+_ENGLISH = """a add after ago am and are answer at away before between bigger both by calculate can
+    check common connect convert cost count cube day days divided do does each equal exactly factor find
+    for from get good have hello help hey hi how i in into is it know larger least left list long make
+    many meet much my not number numbers of off old or over percent please plus prime primes reach
+    reverse root says since smaller solve square tell thank thanks than that the then there they this
+    time times to today tomorrow until use using us was we week what whats when where which who why will
+    with write yesterday you your"""
+_PORTUGUESE = """ajuda alcance amanha ambos antes ao apos as ate boa bom cada calcule calcular com como
+    chegar chegue conecto confira converta converter custa custam da das de desde dia dias dividido do
+    dos depois diz dobro e ela ele em entre escreva essa esta este eu exatamente faca faltam fatore fica
+    hoje isso irma juntos liste maior mais mdc menor menos metade meu minha mmc modelo modelos na nao
+    natal no nos numeros o obrigada obrigado oi ola ontem os ou para pelo por porcento primo primos qual
+    quais quando quanto quantas quantos que quem raiz resposta sao se semana sobram somos sou tchau tem
+    tenho todos troco tudo um uma usando use valeu velocidade vezes voce"""
 _COMMON_ENGLISH = frozenset(_ENGLISH.split())
 _COMMON_PORTUGUESE = frozenset(_PORTUGUESE.split())
+COMMON_WORDS = _COMMON_ENGLISH | _COMMON_PORTUGUESE
+"""Words that tell which language a text is in."""
 _ACCENTED = re.compile("[ãõçáéíóúâêôà]", re.IGNORECASE)
 _GROUPED = {
     Language.EN: re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
@@ -61,15 +69,21 @@ def phrase(language: Language, key: str, **values: object) -> str:
 
 
 def normalize(text: str) -> str:
-    """Removes capitals, accents and repeated spaces, for matching."""
+    """Removes capitals, accents and repeated spaces, and writes the digits of any script as 0 to 9."""
     decomposed = unicodedata.normalize("NFD", text.lower())
-    bare = "".join(character for character in decomposed if not unicodedata.combining(character))
+    bare = "".join(
+        _plain_digit(character) for character in decomposed if not unicodedata.combining(character)
+    )
     return " ".join(bare.replace("’", "'").split())
+
+
+def _plain_digit(character: str) -> str:
+    return str(unicodedata.decimal(character, character))
 
 
 def detect_language(text: str) -> Language:
     """Returns the language that the text has more common words of; English where neither has more."""
-    words = re.findall(r"[^\W\d_]+", normalize(text))
+    words = re.findall(r"(?<!\d)[^\W\d_]+", normalize(text))
     english = sum(word in _COMMON_ENGLISH for word in words)
     portuguese = sum(word in _COMMON_PORTUGUESE for word in words) + len(_ACCENTED.findall(text))
     return Language.PT if portuguese > english else Language.EN
@@ -81,6 +95,11 @@ def plain_number(text: str, language: Language) -> str | None:
     if _GROUPED[language].fullmatch(text):
         text = text.replace("," if language is Language.EN else ".", "")
     return text.replace(",", ".") if _DECIMAL.fullmatch(text) else None
+
+
+def weekday_names(language: Language) -> list[str]:
+    """Returns the names of the days of the week, from Monday."""
+    return PHRASES[language]["weekdays"].split()
 
 
 def exact_text(value: Fraction | int) -> str:

@@ -1,29 +1,70 @@
 """Phrases in American English."""
 
 EN_US = {
-    # Introduction
-    "about": (
-        "I am Thinkaloud's built-in solver: a small program that runs on this machine and solves a few kinds "
-        "of puzzle by search. I am not a language model, and I did not understand this question.\n\n"
-        "I can solve, for example:\n"
-        "- make 24 from 4 7 8 8\n"
-        "- reach 952 from 25 50 75 100 3 6\n"
-        "- A says B is a knave. B says we are both knights.\n"
-        "- how many days between 2026-01-01 and 2026-11-15\n"
-        "- what day of the week is 15 November 2026\n"
-        "- convert 5 km to miles\n"
-        "- how much is 17 * 3 - 9\n\n"
-        "For anything else, connect a real model: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY, "
-        "GEMINI_API_KEY or OPENROUTER_API_KEY and name the model, or run Ollama, llama.cpp, vLLM or LM "
-        "Studio on this machine."
+    # Small talk, and what the solver is
+    "read_as": "I read this as “{text}”.",
+    "think.greeting": "This is a greeting, with nothing to calculate.",
+    "answer.greeting": (
+        "Hello! I am Thinkaloud's built-in solver: a small program, not a language model. I solve puzzles "
+        "and sums, and show every step. Try one of these:\n{examples}"
     ),
-    "about.local_servers": (
-        "Found on this machine: {servers}. Name one of their models to use it; I never switch by myself."
+    "think.how_are_you": "This asks how I am. A program has no moods.",
+    "answer.how_are_you": (
+        "I am a small program, so I have no moods, but everything works. Try one of these:\n{examples}"
     ),
-    "think.not_understood": (
-        "This is not a number puzzle, an island of knights and knaves, a date, a conversion or a sum that I "
-        "can read."
+    "think.thanks": "This is thanks or praise, with nothing to calculate.",
+    "answer.thanks": "You are welcome! If you like, try one of these next:\n{examples}",
+    "think.bye": "This is a farewell.",
+    "answer.bye": "Goodbye! When you come back, you could try one of these:\n{examples}",
+    "think.who": "This asks what I am.",
+    "answer.who": (
+        "I am Thinkaloud's built-in solver. I am not a language model and no AI: I am a small program that "
+        "runs on this machine, without a key and without the network. I recognise a few kinds of question, "
+        "solve them by search and exact arithmetic, and what you see as thinking is the true record of "
+        "that. Try one of these:\n{examples}"
     ),
+    "think.help": "This asks what I can do: I list one example of every kind of question that I read.",
+    "answer.help": (
+        "I am a small program, not a language model. I read these kinds of question, in English and "
+        "Portuguese, and show every step:\n{examples}"
+    ),
+    "think.test": "This is a test.",
+    "answer.test": "It works: I am here, and this is my answer. Try one of these:\n{examples}",
+    "think.not_understood": "I compared this with every kind of question that I can read, and none fits.",
+    "answer.not_understood": (
+        "I cannot answer this: I am a small program, not a language model, and I read only a few kinds of "
+        "question. Three things to try:\n{examples}"
+    ),
+    "think.word_problem": (
+        "This has numbers and asks for one, so it looks like a word problem, but no form that I know fits "
+        "all of it."
+    ),
+    "answer.word_problem": (
+        "This looks like a word problem, but I cannot read all of it with certainty, so I do not guess. I "
+        "am a small program, not a language model. You could write the sum itself, or try one of "
+        "these:\n{examples}"
+    ),
+    # Real models
+    "think.connect": "This asks for a real model: I look for servers on this machine and for keys.",
+    "think.servers": "Servers that answer: {servers}.",
+    "think.no_servers": "No model server answers at the addresses of the catalog.",
+    "think.keys": "Providers with a key: {keys}. I see that it is there, and do not show it.",
+    "think.no_keys": "No provider has a key.",
+    "answer.connect": (
+        "You can ask a real model right now:\n{found}\nOn the page and in the chat, choose it in the list of "
+        "models; on the command line, name it with -m. I never switch by myself."
+    ),
+    "answer.connect_nothing": (
+        "I found no key and no model server on this machine. Two ways to get a real model:\n- With a key: "
+        "run `thinkaloud keys set anthropic` (or openai, gemini, openrouter, ...), or set a variable such "
+        "as ANTHROPIC_API_KEY or OPENAI_API_KEY. Then: `thinkaloud ask -m claude-opus-4.5 Hello`\n- Without "
+        "a key: start Ollama, llama.cpp, LM Studio or vLLM on this machine. Then: `thinkaloud ask -m "
+        "ollama/MODEL Hello`\n`thinkaloud models` lists the models that I know of, and `thinkaloud doctor` "
+        "shows what was found."
+    ),
+    "connect.server": "{provider} runs at {url}: {models}",
+    "connect.empty_server": "{provider} runs at {url}, but lists no model yet",
+    "connect.key": "{provider} has a key ({source}): {model}",
     # Questions that cannot be solved
     "malformed": "I understood what kind of question this is, but it is not one I can work on.",
     "too_long": "The question is too long: I read at most {limit} characters.",
@@ -64,6 +105,20 @@ EN_US = {
     "too_large": "The result is too large for me: I stop at about 900 digits, and at exponents of 1000.",
     "by_zero": "Nothing can be divided by zero.",
     "root": "I take whole exponents only.",
+    "large_factorial": "{text}! is too large: I take factorials up to {limit}!.",
+    "large_factored": "{text} is too large: I factor numbers up to {limit}.",
+    "zero_factored": "Zero is not prime, and every number divides it.",
+    "many_primes": "{text} is too many: I list primes up to {limit}.",
+    "root_degree": "I take roots of the degrees 2 to {limit}, and this one has {text}.",
+    "root_of_negative": "{text} is negative, and I take only roots of numbers from zero up.",
+    "long_word": "The word is too long: I take at most {limit} letters.",
+    "mixed_units": (
+        "These units do not belong together, and I do not mix them: {text}. Convert one of them first, for "
+        "example: convert 10 miles to km."
+    ),
+    "story_makes_no_sense": (
+        "Calculated as it stands, the result would be {text}, and that makes no sense here."
+    ),
     # Number puzzles
     "think.all_used": "From {numbers}, each used once, I want {target}. Fractions on the way are fine.",
     "think.any_used": (
@@ -77,7 +132,7 @@ EN_US = {
     ),
     "think.seen": "{left} {sign} {right} = {value} leaves {rest}, which I have tried already.",
     "think.misses": "{left} {sign} {right} = {value} is not {target}.",
-    "think.found": "Found: {expression} = {target}. Combinations tried: {tried}.",
+    "think.found": "Found after {tried} combinations: {expression} = {target}.",
     "think.exhausted": "That was everything: {tried} combinations, and none gives {target}.",
     "think.stopped": "I stop here, after {tried} combinations.",
     "think.omitted": "… {n} more steps, not told here …",
@@ -93,6 +148,8 @@ EN_US = {
     "think.knave_truthful": "Then {person}'s “{text}” would be true, but a knave lies: no.",
     "think.fact_false": "Then the given “{text}” would be false: no.",
     "think.consistent": "Everything fits: {people}.",
+    "think.one_fits": "All arrangements of {people} people are tried: exactly {n} fits.",
+    "think.several_fit": "All arrangements of {people} people are tried: {n} fit.",
     # Calculations
     "step.operation": "{expression} = {value}.",
     "step.total": "So {expression} = {value}.",
@@ -106,6 +163,122 @@ EN_US = {
     "step.away": "Count on: {expression} = {value}.",
     "step.to_reference": "{amount_unit}, in {reference}: {expression} = {value}.",
     "step.from_reference": "In {target}: {expression} = {value}.",
+    # Percentages and word problems
+    "step.hundredth": "One percent of {base}: {expression} = {value}.",
+    "step.percents": "{percent}% of {base}: {expression} = {value}.",
+    "step.more": "Added to {base}: {expression} = {value}.",
+    "step.less": "Taken from {base}: {expression} = {value}.",
+    "step.share": "As a part of the whole: {expression} = {value}.",
+    "step.percentage": "In percent: {expression} = {value}.",
+    "step.difference": "The difference: {expression} = {value}.",
+    "answer.percent_of": "{percent}% of {base} = {value}",
+    "answer.percent_more": "{base} plus {percent}% = {value}",
+    "answer.percent_less": "{base} minus {percent}% = {money}",
+    "answer.what_percent": "{part} is {value}% of {base}: {part} ÷ {base} × 100 = {value}",
+    "answer.percent_change": "From {old} to {new} the change in percent = {value}",
+    "step.unit_price": "One costs {expression} = {value}.",
+    "step.total_price": "So {wanted} cost {expression} = {value}.",
+    "step.amount": "The purchase costs {expression} = {value}.",
+    "step.change": "What is left of {paid}: {expression} = {value}.",
+    "step.without_difference": "Without the difference both would be equal: {expression} = {value}.",
+    "step.with_difference": "With the difference twice both would be equal: {expression} = {value}.",
+    "step.half": "Half of that: {expression} = {value}.",
+    "answer.price_of_several": "The price of {wanted} {thing_again} is {money}.",
+    "answer.amount_due": "The total is {money}.",
+    "answer.change_money": "The change is {money}.",
+    "answer.price_of_one": "The {second} costs {money}.",
+    "answer.price_of_other": "The {first} costs {money}.",
+    "step.parts": "Together they are this many parts: {expression} = {value}.",
+    "step.one_part": "One part: {expression} = {value}.",
+    "step.two_parts": "Two parts: {expression} = {value}.",
+    "step.half_then": "Half the age, then: {expression} = {value}.",
+    "step.age_difference": "The difference never changes: {expression} = {value}.",
+    "step.age_later": "Now: {expression} = {value}.",
+    "step.double": "Twice the younger age: {expression} = {value}.",
+    "step.years": "Each year brings them one closer: {expression} = {value}.",
+    "answer.age_of_younger": "{younger} is {value} years old.",
+    "answer.age_of_older": "{older} is {value} years old.",
+    "answer.age_now": "The {relative} is now {value} years old.",
+    "answer.years_until_twice": "It takes {value} years.",
+    "step.speed_value": "Speed is distance by time: {expression} = {value}.",
+    "step.duration_value": "Time is distance by speed: {expression} = {value}.",
+    "step.distance_value": "Distance is speed times time: {expression} = {value}.",
+    "step.closing_speed": "They come closer at {expression} = {value} {rate}.",
+    "step.meeting_time": "Time is distance by speed: {expression} = {value}.",
+    "step.machine_minutes": "All the work: {expression} = {value} minutes of one machine.",
+    "step.minutes_per_item": "For one item: {expression} = {value}.",
+    "step.all_minutes": "For {more_items} items: {expression} = {value}.",
+    "step.shared_minutes": "Shared by {more_machines}: {expression} = {value}.",
+    "step.day_before": (
+        "Half of it is covered one doubling, that is one day, earlier: {expression} = {value}."
+    ),
+    "answer.speed": "The speed is {value} {length} per {per}.",
+    "answer.duration": "It takes {value} {duration}.",
+    "answer.distance": "The distance is {value} {length}.",
+    "answer.meeting": "They meet after {value} {duration}.",
+    "answer.machines": "It takes them {value} min.",
+    "answer.doubling": "Half is covered on day {value}.",
+    "think.stock": "At the beginning: {n} {thing}.",
+    "step.gained": "Some more: {expression} = {value}.",
+    "step.lost": "Some fewer: {expression} = {value}.",
+    "answer.stock": "Now there are {value} {thing}.",
+    "answer.stock_one": "Now there is {value} {thing}.",
+    # Roots, primes, comparisons, letters
+    "think.root": "I look for the number whose power of {degree} is {number}.",
+    "step.root_exact": "{expression} = {value}, which is exactly it.",
+    "step.root": "So the root is {value}.",
+    "step.root_below": "{expression} = {value} is not above {number}.",
+    "step.root_above": "{expression} = {value} is above it.",
+    "step.root_nearest": "To {places} decimal places the nearest is {value}; the digits never end.",
+    "root.nth": "root {n} of {number}",
+    "answer.root": "{root} = {value}",
+    "answer.root_about": "{root} ≈ {value} (rounded to {places} places; the exact value is no fraction)",
+    "think.factor": (
+        "I divide {number} by 2, 3, 5, 7 and so on, as long as the square of the divisor is not larger."
+    ),
+    "step.divides": "{expression} = {value}, without a remainder.",
+    "step.no_divisor": "No divisor up to {root} divides {value}, so it has no smaller factor.",
+    "step.factors": "All factors: {expression} = {value}.",
+    "answer.prime": "Yes, {number} is prime.",
+    "answer.prime_itself": "{number} is prime, so it is its only factor.",
+    "answer.not_prime": "No, {number} is not prime: {number} = {factors}",
+    "answer.factors": "{number} = {factors}",
+    "answer.one_not_prime": "1 is not prime and has no prime factors.",
+    "think.sieve": "I write the numbers from 2 to {limit} and cross out the multiples of each that is left.",
+    "step.sieve": "Multiples of {expression} crossed out: {value}.",
+    "step.sieved": "Left over: {value} primes.",
+    "answer.primes": "There are {n} primes up to {limit}: {primes}",
+    "answer.no_primes": "There is no prime up to {limit}: impossible, since the first one is two.",
+    "step.remainder": "The remainder: {expression} = {value}.",
+    "step.no_remainder": "{expression} = {value}, without a remainder.",
+    "step.common_divisor": "So the greatest common divisor is {value}.",
+    "step.common_multiple": "The least common multiple: {expression} = {value}.",
+    "answer.common_divisor": "The greatest common divisor of {first} and {second} is {value}",
+    "answer.common_multiple": "The least common multiple of {first} and {second} is {value}",
+    "think.places": "With as many decimal places each: {first} and {second}.",
+    "step.comparison": "The difference: {expression} = {value}.",
+    "think.first_larger": "It is positive, so the first number is larger.",
+    "think.first_smaller": "It is negative, so the first number is smaller.",
+    "think.equal": "It is zero, so they are equal.",
+    "answer.larger": "{large} is larger than {small}.",
+    "answer.smaller": "{small} is smaller than {large}.",
+    "answer.equal": "{large} and {small} are equal.",
+    "think.spelled": "{word}, letter by letter: {letters}.",
+    "think.letter_at": "Letter {index} is {letter}: that makes {count}.",
+    "think.letters": "That was the whole of “{word}”: {count}.",
+    "think.backwards": "From the end: {letters}.",
+    "answer.letter": "The letter {letter} is in “{word}” {value} times.",
+    "answer.letter_once": "The letter {letter} is in “{word}” {value} time.",
+    "answer.length": "“{word}” has {value} letters.",
+    "answer.length_once": "“{word}” has {value} letter.",
+    "answer.reversed": "“{word}” backwards is “{value}”.",
+    # The clock
+    "think.today": "The clock of this machine says that this is {day}.",
+    "think.relative": "By the clock of this machine that is {day}.",
+    "think.no_year": "No year is given; I take {year}: {day}.",
+    "think.clock": "I look at the clock of this machine.",
+    "answer.today": "Today is {weekday}, {day}.",
+    "answer.time": "The clock of this machine says {time}.",
     # Answers
     "answer.expression": "{expression} = {target}",
     "answer.impossible": (
@@ -122,8 +295,8 @@ EN_US = {
     "answer.between": "From {first} to {last} there are {n} days.",
     "answer.between_one_day": "From {first} to {last} there is 1 day.",
     "answer.weekday": "{day} is a {weekday}.",
-    "answer.after": "{n} days after {day} is {result}.",
-    "answer.before": "{n} days before {day} is {result}.",
+    "answer.after": "{n} days after {day} is {weekday}, {result}.",
+    "answer.before": "{n} days before {day} is {weekday}, {result}.",
     "answer.converted": "{amount_unit} = {value} {target}",
     "answer.converted_about": "{amount_unit} ≈ {value} {target} (rounded)",
     "answer.value": "{expression} = {value}",
@@ -148,12 +321,16 @@ EN_US = {
     ),
     "check.unreachable": "Worked out from all parts of the numbers, {target} is not among what they make.",
     "check.arrangements": "Of all arrangements, {n} fit.",
+    "check.prime": "By the Miller-Rabin test {number} is prime.",
+    "check.composite": "By the Miller-Rabin test {number} is not prime.",
+    "check.root": "The power of {degree} of the claimed root must be {number}, to the last digit.",
     "check.expected": "Worked out another way, it is {expected}.",
     "think.check": "I work it out again, another way than a search would.",
     # Tools
     "think.tool_call": "I let the tool “{tool}” check this: {task}",
     "think.tool_agrees": "“{tool}” gives {result}, as I have it.",
     "think.tool_result": "“{tool}” says: {result}",
+    "think.stands": "With that my answer stands: {answer}",
     "tool.calculator_agrees": "The calculator agrees.",
     "tool.checker_agrees": "The checker agrees.",
     "tool.calculator_differs": (

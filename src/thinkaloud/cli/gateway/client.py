@@ -34,6 +34,12 @@ _REPLAY_ATTEMPTS = 5
 _SCOPES = {False: "prompts,answers,tools", True: "prompts,answers,tools,thoughts"}
 
 
+def full_name(provider: str, model: str) -> str:
+    """Return a model with the provider that serves it, as one can ask for it again."""
+    named = not provider or not model or model.startswith(f"{provider}/")
+    return model if named else f"{provider}/{model}"
+
+
 class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A turn of a session, without its contents."""
 
@@ -56,6 +62,7 @@ class _Message(msgspec.Struct):
     role: str
     content: str
     model: str = ""
+    provider: str = ""
     agent_name: str = ""
     versions: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
@@ -274,7 +281,7 @@ def _past_turn(messages: list[_Message]) -> PastTurn:
         prompt=question.content,
         images=question.images,
         state=question.state,
-        model="" if reply is None else reply.model,
+        model="" if reply is None else full_name(reply.provider, reply.model),
         agent_name=question.agent_name,
         versions=question.versions,
         entries=() if reply is None else reply.entries,
@@ -286,6 +293,7 @@ def _new_turn(question: Question) -> dict[str, object]:
     body: dict[str, object] = {
         "prompt": question.prompt,
         "images": question.images,
+        "files": question.files,
         "model": question.model,
         "agent": question.agent,
         "thinking": _thinking(question.thinking),
@@ -294,8 +302,10 @@ def _new_turn(question: Question) -> dict[str, object]:
         "follows": question.follows,
         "max_tokens": question.max_tokens,
         "on_thinking_unavailable": "warn" if question.thinking_optional else "",
+        "output_schema": question.output_schema,
     }
-    return {name: value for name, value in body.items() if value}
+    sampling: dict[str, object] = msgspec.to_builtins(question.sampling)
+    return {name: value for name, value in body.items() if value} | sampling
 
 
 def _thinking(setting: str) -> str | int:

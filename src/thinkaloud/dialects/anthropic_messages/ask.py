@@ -3,8 +3,11 @@
 All user and tool messages between two answers are one message, with the tool results first.
 """
 
+from typing import Any, cast
+
 from thinkaloud.canon.requests import (
     AssistantMessage,
+    File,
     Image,
     Request,
     ToolDefinition,
@@ -13,7 +16,13 @@ from thinkaloud.canon.requests import (
 )
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.anthropic_messages.read import NAME
-from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.message import (
+    CallIdRule,
+    alternate_roles,
+    fit_call_ids,
+    join_user_messages,
+    marked_parts,
+)
 from thinkaloud.dialects.request import (
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
@@ -24,6 +33,7 @@ from thinkaloud.dialects.request import (
     image_format,
     images_then_text,
     json_request,
+    pdf_type,
     set_at_path,
     set_model_options,
     tool_parameters,
@@ -40,6 +50,29 @@ _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 BINDING_PATH = "block_binding.prefix_mismatch_behavior"
 _DEFAULT_MAX_TOKENS = 8192
 """The API requires `max_tokens`; every model accepts this value."""
+_CACHE_MARK = {"type": "ephemeral"}
+_REFUSED_BOUNDS = frozenset(
+    [
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+    ]
+)
+PARAMETER_PATHS = {
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "stop": "stop_sequences",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -56,11 +89,46 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    _mark_cache(body, messages, request)
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None and request.output.schema is not None:
+        set_at_path(body, "output_config.format", output_format(request.output.schema))
     if behavior := mismatch_behavior(request):
         set_at_path(body, f"thinking.{BINDING_PATH}", behavior)
     body["stream"] = request.stream
-    return json_request("/messages", body, _headers(request))
+    return json_request("/messages", body, request, _headers(request))
+
+
+def _mark_cache(body: JsonDict, messages: list[object], request: Request) -> None:
+    """Put the cache marks on the last tool, the system prompt and the last parts of messages."""
+    if request.cache.tools:
+        cast(list[JsonDict], body["tools"])[-1]["cache_control"] = _CACHE_MARK
+    if request.cache.system:
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHE_MARK}]
+    for parts in marked_parts(messages, request, "content"):
+        # The API refuses a mark on an empty text.
+        if parts[-1].get("text", "-"):
+            parts[-1]["cache_control"] = _CACHE_MARK
+
+
+def output_format(schema: JsonDict) -> JsonDict:
+    """Return the format that makes the answer match a schema."""
+    return {"type": "json_schema", "schema": _without_bounds(schema)}
+
+
+def _without_bounds(node: object) -> Any:
+    """Return a schema without the bounds that the API refuses. The answer is checked against all of it."""
+    if isinstance(node, list):
+        return [_without_bounds(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: {key: _without_bounds(value) for key, value in part.items()}
+        if name == "properties"
+        else _without_bounds(part)
+        for name, part in node.items()
+        if name not in _REFUSED_BOUNDS
+    }
 
 
 def _tool(tool: ToolDefinition) -> JsonDict:
@@ -119,8 +187,14 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         return [
             {"type": "tool_result", "tool_use_id": message.call_id, "content": message.result, **error_field}
         ]
-    images = [_image_part(image) for image in message.images]
-    return images_then_text(images, message.text, {"type": "text", "text": message.text})
+    attached = [*map(_image_part, message.images), *map(_document_part, message.files)]
+    return images_then_text(attached, message.text, {"type": "text", "text": message.text})
+
+
+def _document_part(file: File) -> JsonDict:
+    title_field: JsonDict = {"title": file.name} if file.name else {}
+    source = {"type": "base64", "media_type": pdf_type(file, NAME), "data": file.data}
+    return {"type": "document", "source": source, **title_field}
 
 
 def _image_part(image: Image) -> JsonDict:

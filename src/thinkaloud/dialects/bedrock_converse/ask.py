@@ -1,12 +1,35 @@
 """Builds Bedrock Converse requests: strictly alternating roles, binary data as base64."""
 
+import re
+
+import msgspec
+
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Request, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Request,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import Route
-from thinkaloud.dialects.anthropic_messages.ask import BINDING_PATH, betas_for, mismatch_behavior
+from thinkaloud.dialects.anthropic_messages.ask import (
+    BINDING_PATH,
+    betas_for,
+    mismatch_behavior,
+    output_format,
+)
 from thinkaloud.dialects.bedrock_converse.read import NAME
-from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.message import (
+    CallIdRule,
+    alternate_roles,
+    fit_call_ids,
+    join_user_messages,
+    marked_parts,
+)
 from thinkaloud.dialects.request import (
+    OUTPUT_NAME,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -16,6 +39,7 @@ from thinkaloud.dialects.request import (
     image_format,
     images_then_text,
     json_request,
+    pdf_type,
     quote_path_segment,
     set_at_path,
     set_model_options,
@@ -26,31 +50,44 @@ from thinkaloud.dialects.request import (
 _CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
 _IMAGE_FORMATS = ("png", "jpeg", "gif", "webp")
 _TOOL_CHOICES: dict[str, JsonDict] = {TOOL_CHOICE_AUTO: {"auto": {}}, TOOL_CHOICE_REQUIRED: {"any": {}}}
+_CACHE_POINT: JsonDict = {"cachePoint": {"type": "default"}}
+PARAMETER_PATHS = {
+    "max_tokens": "inferenceConfig.maxTokens",
+    "temperature": "inferenceConfig.temperature",
+    "top_p": "inferenceConfig.topP",
+    "stop": "inferenceConfig.stopSequences",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
-    body: JsonDict = {
-        "messages": alternate_roles(
-            join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
-            _assistant_message,
-            _user_content,
-            "content",
-        )
-    }
+    messages = alternate_roles(
+        join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+        _assistant_message,
+        _user_content,
+        "content",
+    )
+    for parts in marked_parts(messages, request, "content"):
+        parts.append(_CACHE_POINT)
+    body: JsonDict = {"messages": messages}
     if request.system:
-        body["system"] = [{"text": request.system}]
+        body["system"] = [{"text": request.system}, *([_CACHE_POINT] if request.cache.system else ())]
     if request.tools:
-        body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
+        tools = [_tool(tool) for tool in request.tools]
+        body["toolConfig"] = {"tools": [*tools, *([_CACHE_POINT] if request.cache.tools else ())]}
         if request.tool_choice:
             set_at_path(body, "toolConfig.toolChoice", _tool_choice(request.tool_choice))
-    set_model_options(body, route, request, max_tokens_path="inferenceConfig.maxTokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None and request.output.schema is not None:
+        schema = msgspec.json.encode(output_format(request.output.schema)["schema"]).decode()
+        structure = {"jsonSchema": {"name": OUTPUT_NAME, "schema": schema}}
+        body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": structure}}
     if behavior := mismatch_behavior(request):
         set_at_path(body, f"additionalModelRequestFields.thinking.{BINDING_PATH}", behavior)
     if betas := betas_for(request):
         set_at_path(body, "additionalModelRequestFields.anthropic_beta", betas)
     operation = "converse-stream" if request.stream else "converse"
-    return json_request(f"/model/{quote_path_segment(request.model)}/{operation}", body)
+    return json_request(f"/model/{quote_path_segment(request.model)}/{operation}", body, request)
 
 
 def _tool(tool: ToolDefinition) -> JsonDict:
@@ -97,4 +134,13 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         {"image": {"format": image_format(image, _IMAGE_FORMATS, NAME), "source": {"bytes": image.data}}}
         for image in message.images
     ]
-    return images_then_text(images, message.text, {"text": message.text})
+    documents = [_document(number, file) for number, file in enumerate(message.files, 1)]
+    return images_then_text([*images, *documents], message.text, {"text": message.text})
+
+
+def _document(number: int, file: File) -> JsonDict:
+    # The API takes letters, digits, single spaces, hyphens and brackets, and refuses a name twice.
+    words = " ".join(re.sub(r"[^A-Za-z0-9()\[\] -]", " ", file.name).split())
+    source = {"bytes": file.data}
+    pdf_type(file, NAME)
+    return {"document": {"format": "pdf", "name": f"{words or 'file'} {number}", "source": source}}

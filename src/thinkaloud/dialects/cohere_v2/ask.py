@@ -25,6 +25,13 @@ _TOOL_CHOICES: dict[str, JsonDict] = {
     TOOL_CHOICE_NONE: {"tool_choice": "NONE"},
     TOOL_CHOICE_REQUIRED: {"tool_choice": "REQUIRED"},
 }
+PARAMETER_PATHS = {
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "p",
+    "stop": "stop_sequences",
+    "seed": "seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -36,9 +43,12 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.tools:
         body["tools"] = function_tools(request)
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        schema_field: JsonDict = {"json_schema": request.output.schema} if request.output.schema else {}
+        body["response_format"] = {"type": "json_object", **schema_field}
     body["stream"] = request.stream
-    return json_request("/chat", body)
+    return json_request("/chat", body, request)
 
 
 def _tool_choice(choice: str) -> JsonDict:

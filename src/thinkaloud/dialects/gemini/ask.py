@@ -8,10 +8,19 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Image,
+    Message,
+    Request,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import ReplayScope, Route
 from thinkaloud.dialects.message import alternate_roles, join_user_messages
 from thinkaloud.dialects.request import (
+    SKIP_SIGNATURE_CHECK,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -28,7 +37,13 @@ from thinkaloud.dialects.request import (
 )
 
 _TOOL_CHOICE_MODES = {TOOL_CHOICE_AUTO: "AUTO", TOOL_CHOICE_NONE: "NONE", TOOL_CHOICE_REQUIRED: "ANY"}
-_SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
+PARAMETER_PATHS = {
+    "max_tokens": "generationConfig.maxOutputTokens",
+    "temperature": "generationConfig.temperature",
+    "top_p": "generationConfig.topP",
+    "stop": "generationConfig.stopSequences",
+    "seed": "generationConfig.seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -54,11 +69,17 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         ]
         body["tools"] = [{"functionDeclarations": declarations}]
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="generationConfig.maxOutputTokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        set_at_path(body, "generationConfig.responseMimeType", "application/json")
+        if request.output.schema is not None:
+            set_at_path(body, "generationConfig.responseJsonSchema", request.output.schema)
     if request.thinking.display and "display" in route.provider.places:
         set_at_path(body, route.provider.places["display"], True)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return json_request(f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body)
+    return json_request(
+        f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body, request
+    )
 
 
 def _tool_choice(choice: str) -> JsonDict:
@@ -81,7 +102,7 @@ def _with_placeholder_signature(message: Message) -> Message:
     if not isinstance(message, AssistantMessage) or not message.calls or message.calls[0].signature:
         return message
     first_call, *other_calls = message.calls
-    return replace(message, calls=(replace(first_call, signature=_SKIP_SIGNATURE_CHECK), *other_calls))
+    return replace(message, calls=(replace(first_call, signature=SKIP_SIGNATURE_CHECK), *other_calls))
 
 
 def _assistant_message(message: AssistantMessage) -> object:
@@ -100,7 +121,8 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
         response = {"error" if message.failed else "output": message.result}
         return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
+    attached: tuple[Image | File, ...] = (*message.images, *message.files)
     images: list[JsonDict] = [
-        {"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in message.images
+        {"inlineData": {"mimeType": part.media_type, "data": part.data}} for part in attached
     ]
     return images_then_text(images, message.text, {"text": message.text})

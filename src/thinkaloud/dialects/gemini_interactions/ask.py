@@ -21,6 +21,13 @@ from thinkaloud.dialects.request import (
 )
 
 _TOOL_CHOICES = {TOOL_CHOICE_AUTO: "auto", TOOL_CHOICE_NONE: "none", TOOL_CHOICE_REQUIRED: "any"}
+PARAMETER_PATHS = {
+    "max_tokens": "generation_config.max_output_tokens",
+    "temperature": "generation_config.temperature",
+    "top_p": "generation_config.top_p",
+    "stop": "generation_config.stop_sequences",
+    "seed": "generation_config.seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -43,9 +50,12 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         ]
         if request.tool_choice:
             set_at_path(body, "generation_config.tool_choice", _tool_choice(request.tool_choice))
-    set_model_options(body, route, request, max_tokens_path="generation_config.max_output_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        schema_field: JsonDict = {"schema": request.output.schema} if request.output.schema else {}
+        body["response_format"] = {"type": "text", "mime_type": "application/json", **schema_field}
     body["stream"] = request.stream
-    return json_request("/interactions", body)
+    return json_request("/interactions", body, request)
 
 
 def _tool_choice(choice: str) -> object:
@@ -73,6 +83,14 @@ def _steps(message: Message) -> list[object]:
 def _user_content(message: UserMessage) -> list[JsonDict]:
     images: list[JsonDict] = [
         {"type": "image", "data": image.data, "mime_type": image.media_type} for image in message.images
+    ]
+    images += [
+        {
+            "type": "audio" if file.media_type.startswith("audio/") else "document",
+            "data": file.data,
+            "mime_type": file.media_type,
+        }
+        for file in message.files
     ]
     return images_then_text(images, message.text, {"type": "text", "text": message.text})
 

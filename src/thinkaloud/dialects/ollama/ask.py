@@ -19,6 +19,14 @@ from thinkaloud.dialects.request import (
     verbatim_message,
 )
 
+PARAMETER_PATHS = {
+    "max_tokens": "options.num_predict",
+    "temperature": "options.temperature",
+    "top_p": "options.top_p",
+    "stop": "options.stop",
+    "seed": "options.seed",
+}
+
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
@@ -33,9 +41,11 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     body: JsonDict = {"model": request.model, "messages": messages}
     if request.tools and request.tool_choice != TOOL_CHOICE_NONE:
         body["tools"] = function_tools(request)
-    set_model_options(body, route, request, max_tokens_path="options.num_predict")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        body["format"] = request.output.schema or "json"
     body["stream"] = request.stream
-    return json_request("/api/chat", body)
+    return json_request("/api/chat", body, request)
 
 
 def _encode_message(message: Message) -> object:

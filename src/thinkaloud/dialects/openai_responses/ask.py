@@ -10,14 +10,17 @@ from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMe
 from thinkaloud.catalog.rows import Route, ThinkingSupport
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
+    OUTPUT_NAME,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
     data_url,
+    file_name,
     json_request,
     set_model_options,
+    strict_schema,
     tool_parameters,
     verbatim_items,
 )
@@ -28,6 +31,11 @@ _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 OpenAI refuses it for models that do not reason.
 """
+PARAMETER_PATHS = {
+    "max_tokens": "max_output_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -54,9 +62,19 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
             for tool in request.tools
         ]
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_output_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        body["text"] = {"format": _output_format(request.output.schema)}
+    if request.cache.key:
+        body["prompt_cache_key"] = request.cache.key
     body["stream"] = request.stream
-    return json_request("/responses", body)
+    return json_request("/responses", body, request)
+
+
+def _output_format(schema: JsonDict | None) -> JsonDict:
+    if schema is None:
+        return {"type": "json_object"}
+    return {"type": "json_schema", "name": OUTPUT_NAME, "schema": schema, "strict": strict_schema(schema)}
 
 
 def _tool_choice(choice: str) -> JsonDict:
@@ -80,11 +98,15 @@ def _encode_items(message: Message) -> list[object]:
 
 
 def _user_content(message: UserMessage) -> object:
-    if not message.images:
+    if not message.images and not message.files:
         return message.text
     parts: list[JsonDict] = [{"type": "input_text", "text": message.text}] if message.text else []
-    return parts + [
+    parts += [
         {"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images
+    ]
+    return parts + [
+        {"type": "input_file", "filename": file_name(file), "file_data": data_url(file)}
+        for file in message.files
     ]
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from thinkaloud.agents.spec import thinking_setting
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
+from thinkaloud.canon.requests import ThinkingLevel
 from thinkaloud.client.prepare import Options, prepare
 from thinkaloud.server.agent_schemas import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
@@ -76,7 +76,7 @@ def _validated_spec(request: RouteRequest) -> AgentSpec:
     _check_thinking(body)
     preset(body.preset)  # raises UnknownPreset
     fields = {name: getattr(body, name) for name in NewAgent.__struct_fields__ if name != "tools"}
-    spec = AgentSpec(**fields, tools=tuple(map(_tool, body.tools)))
+    spec = AgentSpec(**fields, tools=tuple(tool.definition() for tool in body.tools))
     refuse_unknown_tools(request.gateway, spec.uses)
     options = Options(tools=spec.tools, catalog=request.gateway.catalog)
     prepare("", model=spec.model, thinking=thinking_setting(spec), options=options, have_key=lambda _: True)
@@ -110,10 +110,6 @@ def _gateway_agents(request: RouteRequest) -> tuple[GatewayAgent, ...]:
         )
         for name, row in request.gateway.gateway_agents.agents.items()
     )
-
-
-def _tool(tool: ToolBody) -> ToolDefinition:
-    return ToolDefinition(tool.name, tool.description, msgspec.json.encode(tool.parameters).decode())
 
 
 def _agent_body(request: RouteRequest, agent: StoredAgent) -> AgentBody:

@@ -1,26 +1,50 @@
 """Handler for the list of models: providers, available keys and thinking support of each.
 
 Only the presence of an API key is reported. Looking up a key may open a file or a keyring, so it runs in a
-thread.
+thread. Local servers are asked whether they are there, all at once.
 """
 
 import asyncio
+from urllib.parse import urlsplit
 
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.client.prepare import has_key
 from thinkaloud.server.endpoint import RouteRequest
-from thinkaloud.server.schemas import ModelBody, ModelList, ProviderBody
+from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
+
+CONNECT_S = 0.5
+"""A server on this machine or in its network answers within this time, or is not there."""
 
 
 async def list_catalog_models(request: RouteRequest) -> ModelList:
     """List every model and every provider of the catalog."""
-    return await asyncio.to_thread(_build_list, request.gateway.catalog)
+    catalog = request.gateway.catalog
+    local_servers = [
+        name for name, provider in catalog.providers.items() if provider.local and provider.base_url
+    ]
+    answers = await asyncio.gather(
+        *(server_answers(catalog.providers[name].base_url) for name in local_servers)
+    )
+    return await asyncio.to_thread(_build_list, catalog, dict(zip(local_servers, answers, strict=True)))
 
 
-def _build_list(catalog: Catalog) -> ModelList:
+async def server_answers(base_url: str) -> bool:
+    """Return whether a server accepts a connection at this address."""
+    address = urlsplit(base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(address.hostname, port)
+    except OSError:  # refused, unknown, or too slow
+        return False
+    writer.close()
+    return True
+
+
+def _build_list(catalog: Catalog, answers: dict[str, bool]) -> ModelList:
     keys_present = {name: has_key(provider) for name, provider in catalog.providers.items()}
     providers = tuple(
-        ProviderBody(name=name, has_key=keys_present[name], local=provider.local)
+        ProviderBody(name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name))
         for name, provider in catalog.providers.items()
     )
     return ModelList(

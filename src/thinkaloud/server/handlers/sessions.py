@@ -8,7 +8,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
 from thinkaloud.server.message_entries import hide_in_message, message_entries
-from thinkaloud.server.prepare import images_of
+from thinkaloud.server.prepare import attached_to
 from thinkaloud.server.schemas import (
     BlockBody,
     MessageBody,
@@ -207,6 +207,7 @@ def message_body(
     versions: tuple[str, ...] = (),
 ) -> MessageBody:
     """Return the response body of a message, with thinking in a separate field (R053)."""
+    images, files = attached_to(message)
     return MessageBody(
         turn=row.id,
         state=row.state,
@@ -216,7 +217,8 @@ def message_body(
         role=message.role,
         content=message.content,
         thinking=message.thinking,
-        images=images_of(message),
+        images=images,
+        files=files,
         call_id=message.call_id,
         name=message.name,
         failed=message.failed,

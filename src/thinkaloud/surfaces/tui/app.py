@@ -12,7 +12,6 @@ from textual.screen import Screen
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
-from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
@@ -36,6 +35,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
+    save_theme: Callable[[str], None] | None = None
+    """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
     """The model of the gateway, if it is known here."""
     gateway_check_s: float = GATEWAY_CHECK_S
@@ -61,17 +62,20 @@ class ChatApp(App[str]):
 
     async def on_mount(self) -> None:
         """Read the preferences, then show the chat."""
+        problem: Exception | None = None
         try:
             preferences = await self.backend.preferences()
             self.display_settings = Display.from_preferences(preferences, self.chat_options.language)
         except (Refused, BackendUnreachable) as error:
-            self.tell_error(error)
+            problem = error
         self.display_settings.default_model = (
             self.display_settings.default_model or self.chat_options.default_model
         )
         self.chat_screen.display_settings = self.display_settings
         await self.push_screen(self.chat_screen)
         self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
+        if problem is not None:
+            self.tell_error(problem)
 
     @property
     def shown_session(self) -> str:
@@ -102,13 +106,11 @@ class ChatApp(App[str]):
 
     def tell(self, text: str) -> None:
         """Show a short notice."""
-        self.clear_notifications()  # one at a time: an earlier one may say the contrary
-        self.notify(clean(text), markup=False)
+        self.chat_screen.status_line.tell(text)
 
     def tell_error(self, error: Exception) -> None:
         """Show an error until the person has had time to read it."""
-        self.clear_notifications()
-        self.notify(clean(str(error)), severity="error", timeout=12, markup=False)
+        self.chat_screen.status_line.tell(str(error), error=True)
 
     async def save_display(self, display: Display) -> None:
         """Draw with other settings, and save them as the user's preferences."""
@@ -121,8 +123,10 @@ class ChatApp(App[str]):
             self.tell_error(error)
 
     def use_theme(self, name: str) -> None:
-        """Use the light or the dark theme."""
+        """Use the light or the dark theme, and save the choice."""
         self.theme = THEMES[name]
+        if self.chat_options.save_theme is not None:
+            self.chat_options.save_theme(name)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the command palette offers, in the person's language."""

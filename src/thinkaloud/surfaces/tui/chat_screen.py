@@ -31,6 +31,7 @@ from thinkaloud.surfaces.tui.exchange import QuestionView
 from thinkaloud.surfaces.tui.keys import bindings
 from thinkaloud.surfaces.tui.run_command import run_command
 from thinkaloud.surfaces.tui.session_list import SessionList
+from thinkaloud.surfaces.tui.status_line import StatusLine
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp
@@ -53,9 +54,6 @@ class ChatScreen(Screen[None]):
     ChatScreen.-narrow.-listed #main { display: none; }
     ChatScreen #main { width: 1fr; height: 1fr; }
     ChatScreen #columns { height: 1fr; }
-    ChatScreen #status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap;
-                         text-overflow: ellipsis; }
-    ChatScreen #status.-lost { background: $error; color: $text; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings()
 
@@ -84,7 +82,7 @@ class ChatScreen(Screen[None]):
                 yield ConversationView(self.display_settings)
                 yield ApprovalBar(words)
                 yield Composer(words)
-        yield Static("", id="status", markup=False)
+        yield StatusLine()
 
     def start(self, session: str, check_s: float) -> None:
         """Show a session, or an empty one, and watch the gateway."""
@@ -112,6 +110,11 @@ class ChatScreen(Screen[None]):
     def composer(self) -> Composer:
         """The prompt."""
         return self.query_one(Composer)
+
+    @property
+    def status_line(self) -> StatusLine:
+        """The line at the bottom."""
+        return self.query_one(StatusLine)
 
     def apply_display(self, display: Display) -> None:
         """Draw in another way."""
@@ -271,10 +274,9 @@ class ChatScreen(Screen[None]):
     def _show_status(self) -> None:
         if not self._composed:
             return
-        status = self.query_one("#status", Static)
         place = _PLACES.get(type(self.focused), "status.idle")
-        status.update(Content(self.display_settings.status(self.chat, self._gateway_lost, place)))
-        status.set_class(bool(self._gateway_lost), "-lost")
+        text = self.display_settings.status(self.chat, self._gateway_lost, place)
+        self.status_line.show_status(text, lost=bool(self._gateway_lost))
 
     @on(events.DescendantFocus)
     def _focus_moved(self) -> None:

@@ -148,10 +148,12 @@ class ChatState:
             return
         self._followed.add(chat_turn.id)
         try:
+            if not chat.info.title:
+                await self.refresh_sessions()  # the first question gives a session its title
             async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
                 self._take(chat, chat_turn, item)
             chat_turn.running, chat_turn.reconnecting = False, None
-            await self.refresh_sessions()  # the first answer gives a session its title
+            await self.refresh_sessions()  # it is the most recently used one now
         except BackendUnreachable as error:  # see `unfollowed`
             chat_turn.reconnecting = Reconnecting(0, str(error))
         except Refused as error:

@@ -27,7 +27,6 @@ WINDOW_CSS = """
     .window OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
     .window .window-list { height: auto; max-height: 40vh; }
     HelpScreen .window .window-list { max-height: 60vh; }
-    ToastRack { margin-bottom: 4; }
     .-narrow .window { padding: 0 1; max-width: 100%; }
     .-short .window { padding: 0 1; }
     .-short .window .window-title, .-short .window .window-keys, .-short .window Input { margin: 0; }

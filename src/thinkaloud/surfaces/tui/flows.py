@@ -217,7 +217,7 @@ async def ask_unknown_command(screen: "ChatScreen", command: Command) -> None:
 
 
 async def settings(screen: "ChatScreen") -> None:
-    """Change preset, language or theme; the first two are saved."""
+    """Change preset, language or theme, which are saved."""
     display, app = screen.display_settings, screen.chat_app
     words = display.words
     theme = "light" if app.theme.endswith("light") else "dark"

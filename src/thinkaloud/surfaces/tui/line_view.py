@@ -144,11 +144,14 @@ class LineView(ScrollView):
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap the text to the new width."""
-        self._fit(self.scrollable_content_region.width)
+        if self._fit(self.scrollable_content_region.width):
+            # The height at this width was remembered from earlier, so nobody has asked for it.
+            self.refresh(layout=True)
 
-    def _fit(self, columns: int) -> None:
+    def _fit(self, columns: int) -> bool:
+        """Lay out for so many columns; return whether that is another number than before."""
         if columns == self._columns or columns < 1:
-            return
+            return False
         top = self._top_of_view()
         self._columns = columns
         self._strips.clear()
@@ -158,6 +161,7 @@ class LineView(ScrollView):
         # Without its watcher, which would ask for another layout in the middle of this one.
         self.set_reactive(Widget.virtual_size, Size(columns, self.row_count))
         self._keep_in_view(top)
+        return True
 
     def _run_layout(self) -> None:
         """Wrap for some milliseconds; the next frame continues."""

@@ -1,0 +1,221 @@
+"""A conversation that remembers: each question continues where the last answer ended.
+
+Any model can answer any question: what of the earlier turns it gets to see, and in which form, is decided for
+each request. Functions among the tools are run until there is an answer.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Self, TypedDict, Unpack
+
+import msgspec
+
+from thinkaloud.agents.prepare import prepare_first
+from thinkaloud.agents.run import Run, RunContext
+from thinkaloud.agents.spec import Agent, bare_model, check_unique_tool_names
+from thinkaloud.agents.tools import Tool, from_function
+from thinkaloud.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
+from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.client.api import refuse_in_loop, step_through
+from thinkaloud.client.files import user_message
+from thinkaloud.client.output import OutputShape, output_schema
+from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling
+from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.client.write_file import replace_file
+from thinkaloud.context import AnsweredTurn, Context, Step, read_conversation, steps_of, write_conversation
+from thinkaloud.transcript import Block, Turn, apply, events_to_end_turn
+
+SHOWN_KINDS = (Kind.REASONING, Kind.TEXT)
+Approver = Callable[[Block], bool]
+"""Decides whether a call of a tool that needs an approval may run."""
+
+
+class Delta(msgspec.Struct, frozen=True):
+    """A piece of a thought or of the answer, as it arrives. `kind` is `reasoning` or `text`."""
+
+    kind: Kind
+    text: str
+    block: int
+    """The number of its block in the turn."""
+
+
+class AskSettings(TypedDict, total=False):
+    """What a question may set besides its text, for this question only."""
+
+    model: str
+    thinking: str | int | None
+    files: Sequence[str | Path | Image | File]
+    """Images, PDF files, recordings and text, by path or as values."""
+    output: OutputShape | None
+    results: Sequence[ToolMessage]
+    """The results of calls that were left to the caller."""
+
+
+class Conversation:
+    """A conversation with a model or an agent.
+
+    `ask` and `stream` block, `ask_async` and `stream_async` do not.
+    Tools are functions, `Tool` values, or `ToolDefinition` values, whose calls are left to the caller.
+    A tool that needs an approval is run if `approve` returns True for its call.
+    """
+
+    def __init__(
+        self,
+        model: str | Agent,
+        *,
+        system: str = "",
+        tools: Sequence[Callable[..., Any] | Tool | ToolDefinition] = (),
+        thinking: str | int | None = None,
+        options: Options | None = None,
+        approve: Approver | None = None,
+    ) -> None:
+        self._options = options or Options()
+        agent = _model_agent(model, thinking, self._options) if isinstance(model, str) else model
+        own_tools = tuple(_as_tool(tool) for tool in tools if not isinstance(tool, ToolDefinition))
+        definitions = tuple(tool for tool in tools if isinstance(tool, ToolDefinition))
+        self._agent = check_unique_tool_names(
+            msgspec.structs.replace(
+                agent,
+                # Without a name the calls of all tools are left to the caller.
+                name=agent.name or (agent.model if own_tools else ""),
+                system=system or agent.system,
+                tools=(*agent.tools, *own_tools),
+                client_tools=(*agent.client_tools, *definitions),
+            )
+        )
+        self._approve = approve
+        self._steps: tuple[Step, ...] = ()
+        self.last: Turn | None = None
+        """The turn that the last question led to."""
+
+    @property
+    def context(self) -> Context:
+        """Everything that was said so far, as a value: for `ask`, `build` and `write_conversation`."""
+        agent = self._agent
+        return Context(self._steps, agent.system, agent.tool_definitions, agent.model)
+
+    def ask(self, text: str = "", **settings: Unpack[AskSettings]) -> Turn:
+        """Ask and return the whole turn. Blocking form of `ask_async`."""
+        refuse_in_loop("Conversation.ask", "await conversation.ask_async(...)", self._options)
+        return asyncio.run(self.ask_async(text, **settings))
+
+    async def ask_async(self, text: str = "", **settings: Unpack[AskSettings]) -> Turn:
+        """Ask and return the whole turn. `settings` hold for this question only: see `AskSettings`."""
+        async with aclosing(self._entries(text, settings)) as entries:
+            async for _ in entries:
+                pass
+        assert self.last is not None
+        return self.last
+
+    def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Generator[Delta, None, None]:
+        """Ask and iterate over thoughts and answer as they arrive. Blocking form of `stream_async`."""
+        refuse_in_loop(
+            "Conversation.stream", "async for delta in conversation.stream_async(...)", self._options
+        )
+        return step_through(self.stream_async(text, **settings))
+
+    async def stream_async(
+        self, text: str = "", **settings: Unpack[AskSettings]
+    ) -> AsyncGenerator[Delta, None]:
+        """Ask and yield thoughts and answer as they arrive; `last` is the turn. Takes what `ask_async` takes.
+
+        Leaving early cancels the turn and keeps what arrived.
+        """
+        async with aclosing(self._entries(text, settings)) as entries:
+            async for turn, entry in entries:
+                event = entry.event
+                if isinstance(event, BlockGrew):
+                    block = turn.blocks[event.block]
+                    if block.parent is None and block.kind in SHOWN_KINDS:
+                        yield Delta(block.kind, event.text, event.block)
+
+    def save(self, path: str | Path) -> None:
+        """Write the conversation to a file that `load` and `thinkaloud context` read."""
+        replace_file(Path(path), write_conversation(self.context).decode())
+
+    @classmethod
+    def load(cls, path: str | Path, model: str | Agent = "", **settings: Any) -> Self:
+        """Read a conversation. `model` replaces the one that was asked last.
+
+        `settings` are those of `Conversation`. Functions are not saved, so pass the tools again.
+        """
+        context = read_conversation(Path(path).read_bytes())
+        if not model and not context.model:
+            raise Refused(f"{path} names no model. Pass one, for example model='claude-opus-4.5'.")
+        conversation = cls(model or context.model, **{"system": context.system, **settings})
+        conversation._steps = context.steps
+        return conversation
+
+    async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:
+        """Run one turn and add it to the conversation, whether or not it was read to its end."""
+        steps = (*self._steps, *_new_steps(text, settings))
+        catalog = self._options.catalog or load_catalog()
+        agent, request = prepare_first(
+            self._agent_for(settings),
+            steps,
+            catalog=catalog,
+            on_thinking_unavailable=self._options.on_thinking_unavailable,
+        )
+        context = RunContext(catalog=catalog, client=self._options.client)
+        run = Run(agent, steps, context=context, first_request=request)
+        try:
+            async with aclosing(run.entries()) as entries:
+                async for entry in entries:
+                    yield run.turn, entry
+                    if isinstance(entry.event, ApprovalAsked):
+                        self._decide(run, entry.event.block)
+        finally:
+            if run.turn.seq >= 0:
+                self._keep(steps, run, request)
+
+    def _agent_for(self, settings: AskSettings) -> Agent:
+        agent, thinking, output = self._agent, settings.get("thinking"), settings.get("output")
+        return msgspec.structs.replace(
+            agent,
+            model=settings.get("model") or agent.model,
+            thinking=agent.thinking if thinking is None else thinking,
+            output_schema=agent.output_schema if output is None else output_schema(output),
+        )
+
+    def _decide(self, run: Run, block: int) -> None:
+        granted = self._approve is not None and self._approve(run.turn.blocks[block])
+        run.decide(block, granted=granted)
+
+    def _keep(self, steps: tuple[Step, ...], run: Run, request: PreparedRequest) -> None:
+        turn = run.turn
+        if turn.live:
+            for event in events_to_end_turn(turn, TurnEnded(Finish.CANCELLED)):
+                apply(turn, Entry(turn.seq + 1, event, run.now_ms()))
+        answered = AnsweredTurn(turn, request.prefix, request.route.provider.name)
+        self._steps, self.last = (*steps, *steps_of(answered)), turn
+
+
+def _new_steps(text: str, settings: AskSettings) -> tuple[Step, ...]:
+    """Return the messages of a question. Results answer calls made before, so they come first."""
+    results, message = tuple(settings.get("results", ())), user_message(text, settings.get("files", ()))
+    if message != UserMessage(""):
+        return (*results, message)
+    if results:
+        return results
+    raise Refused("The prompt is empty, so nothing was sent. Pass a text, files or results.")
+
+
+def _model_agent(model: str, thinking: str | int | None, options: Options) -> Agent:
+    """Return the agent that asks a model with these options."""
+    return msgspec.structs.replace(
+        bare_model(model),
+        thinking=thinking,
+        system=options.system,
+        client_tools=options.tools,
+        max_tokens=options.max_tokens,
+        sampling=merge_sampling(bare_model(model).sampling, options),
+        output_schema=None if options.output is None else output_schema(options.output),
+        cache=options.cache,
+        context_mode=options.context_mode,
+    )
+
+
+def _as_tool(tool: Callable[..., Any] | Tool) -> Tool:
+    return tool if isinstance(tool, Tool) else from_function(tool)

@@ -1,0 +1,73 @@
+"""Reads files that a person attaches to a question: images, PDF files, recordings and text.
+
+The type comes from the content, because names are often wrong and providers refuse a type that does not
+match. Text goes into the message, so every model can read it.
+"""
+
+import base64
+from collections.abc import Iterable
+from pathlib import Path
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import File, Image, UserMessage, message_parts
+
+MAX_BYTES = 20 * 1024 * 1024
+"""About the most that providers accept in one request; base64 makes a file a third larger."""
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+)
+_RIFF_TYPES = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+def user_message(text: str, attached: Iterable[str | Path | Image | File] = ()) -> UserMessage:
+    """Return a message with these files, given by path or as values."""
+    texts, files = [text] if text else [], []
+    for item in attached:
+        file = File(item.media_type, item.data) if isinstance(item, Image) else item
+        if isinstance(file, str | Path):
+            content = _read(Path(file).expanduser())
+            if isinstance(content, str):
+                texts.append(content)
+                continue
+            file = content
+        files.append(file)
+    return UserMessage("\n\n".join(texts), *message_parts(files))
+
+
+def _read(path: Path) -> File | str:
+    """Return a file, or a text with its name and content."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise Refused(
+                f"Cannot attach {path.name}: it is larger than {MAX_BYTES // 1024 // 1024} MB. "
+                "Make it smaller."
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise Refused(f"Cannot attach {path}: {error.strerror or error}. Give the path of a file.") from None
+    if media_type := _media_type(content):
+        return File(media_type, base64.b64encode(content).decode(), path.name)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise Refused(
+            f"Cannot attach {path.name}: it is not text, nor a PNG, JPEG, GIF or WebP image, a PDF, MP3 or "
+            "WAV file. Convert it to one of them."
+        )
+    return f"{path.name}:\n\n{text}"
+
+
+def _media_type(content: bytes) -> str:
+    if content[:4] == b"RIFF":
+        return _RIFF_TYPES.get(content[8:12], "")
+    return next((media_type for start, media_type in _SIGNATURES if content.startswith(start)), "")

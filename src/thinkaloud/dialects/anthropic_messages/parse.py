@@ -1,0 +1,191 @@
+"""Parses requests of Anthropic Messages clients.
+
+The first block of Claude Code's system prompt is a line about billing that differs from request to request.
+It is for Anthropic alone and is left out.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
+from thinkaloud.dialects.client_request import (
+    ClientAnswer,
+    ClientRequest,
+    ClientStep,
+    ClientThought,
+    checked_image,
+    decode_request,
+    image_from_url,
+    thinking_level,
+    tool_definition,
+    unsupported_part,
+    user_message,
+)
+from thinkaloud.dialects.message import raw_json
+
+BILLING_LINE = "x-anthropic-billing-header:"
+IMAGE_NOTE = "(An image was returned here, which was not passed on.)"
+_TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+class _Source(msgspec.Struct):
+    type: str = ""
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+
+
+class _Block(msgspec.Struct):
+    type: str = "text"
+    text: str | None = None
+    source: _Source | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = msgspec.Raw()
+    tool_use_id: str | None = None
+    content: "str | list[_Block] | None" = None
+    is_error: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: str | list[_Block]
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    type: str | None = None
+    description: str | None = None
+    input_schema: msgspec.Raw = msgspec.Raw()
+
+
+class _Thinking(msgspec.Struct):
+    type: str = ""
+    budget_tokens: int | None = None
+
+
+class _OutputConfig(msgspec.Struct):
+    effort: str | None = None
+
+
+class _Body(msgspec.Struct):
+    model: str
+    messages: list[_Message]
+    max_tokens: int | None = None
+    system: str | list[_Block] | None = None
+    tools: list[_Tool] | None = None
+    tool_choice: Any = None
+    stream: bool | None = None
+    thinking: _Thinking | None = None
+    output_config: _OutputConfig | None = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def parse_request(data: bytes) -> ClientRequest:
+    """Parse the body of a request."""
+    body = decode_request(_decoder, data)
+    steps = [step for message in body.messages if message.role != "system" for step in _steps(message)]
+    later_system = [_joined(message.content) for message in body.messages if message.role == "system"]
+    system = (_joined(body.system or ""), *later_system)
+    own_tools = [tool for tool in body.tools or () if bytes(tool.input_schema)]
+    server_tools = [tool.name for tool in body.tools or () if not bytes(tool.input_schema)]
+    return ClientRequest(
+        model=body.model,
+        steps=tuple(steps),
+        system="\n\n".join(text for text in system if text),
+        tools=tuple(tool_definition(tool.name, tool.description, tool.input_schema) for tool in own_tools),
+        tool_choice=_tool_choice(body.tool_choice),
+        thinking=_thinking(body),
+        max_tokens=body.max_tokens,
+        stream=bool(body.stream),
+        ignored=tuple(f"the tool {name}, which Anthropic runs itself" for name in server_tools),
+    )
+
+
+def _thinking(body: _Body) -> str | int | None:
+    thinking = body.thinking or _Thinking()
+    if thinking.type == "disabled":
+        return "off"
+    if thinking.budget_tokens:
+        return thinking.budget_tokens
+    effort = thinking_level(body.output_config.effort if body.output_config else None)
+    return effort or ("medium" if thinking.type in ("enabled", "adaptive") else None)
+
+
+def _blocks(content: str | list[_Block]) -> list[_Block]:
+    return [_Block(text=content)] if isinstance(content, str) else content
+
+
+def _joined(content: str | list[_Block]) -> str:
+    texts = (block.text or "" for block in _blocks(content))
+    return "\n\n".join(text for text in texts if text and not text.startswith(BILLING_LINE))
+
+
+def _steps(message: _Message) -> Iterable[ClientStep]:
+    blocks = _blocks(message.content)
+    match message.role:
+        case "assistant":
+            yield _answer(blocks)
+        case "user":
+            for block in blocks:
+                if block.type == "tool_result":
+                    yield _tool_message(block)
+            texts = [_text(block) for block in blocks if block.type not in ("tool_result", "image")]
+            images = [_image(block) for block in blocks if block.type == "image"]
+            if any(texts) or images:
+                yield user_message(texts, images)
+        case _:
+            raise Refused(f"Unknown role {message.role[:40]!r}. Use user or assistant.")
+
+
+def _answer(blocks: list[_Block]) -> ClientAnswer:
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    thoughts: list[ClientThought] = []
+    for block in blocks:
+        match block.type:
+            case "thinking":
+                thoughts.append(ClientThought(block.thinking or "", block.signature or ""))
+            case "redacted_thinking":
+                thoughts.append(ClientThought("", block.data or ""))
+            case "tool_use":
+                calls.append(ToolCall(block.id or "", block.name or "", raw_json(block.input) or "{}"))
+            case _:
+                texts.append(_text(block))
+    return ClientAnswer("".join(texts), tuple(calls), tuple(thoughts))
+
+
+def _tool_message(block: _Block) -> ToolMessage:
+    parts = _blocks(block.content or "")
+    result = "\n\n".join(IMAGE_NOTE if part.type == "image" else _text(part) for part in parts)
+    return ToolMessage(block.tool_use_id or "", result, failed=bool(block.is_error))
+
+
+def _text(block: _Block) -> str:
+    if block.text is None:
+        raise unsupported_part(block.type)
+    return block.text
+
+
+def _image(block: _Block) -> Image:
+    source = block.source or _Source()
+    return image_from_url(source.url) if source.url else checked_image(source.media_type, source.data)
+
+
+def _tool_choice(choice: Any) -> str:
+    if not isinstance(choice, dict):
+        return ""
+    name = choice.get("name")
+    return (
+        name
+        if choice.get("type") == "tool" and isinstance(name, str)
+        else _TOOL_CHOICES.get(str(choice.get("type")), "")
+    )

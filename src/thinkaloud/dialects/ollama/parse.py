@@ -1,0 +1,104 @@
+"""Parses requests of Ollama clients. Streaming is the default, and calls have no ids."""
+
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import ToolCall, ToolMessage
+from thinkaloud.dialects.client_request import (
+    ClientAnswer,
+    ClientRequest,
+    ClientStep,
+    ClientThought,
+    decode_request,
+    image_without_type,
+    json_text,
+    thinking_level,
+    tool_definition,
+    user_message,
+)
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: Any = ""
+    description: str | None = None
+    parameters: msgspec.Raw = msgspec.Raw()
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: str | None = None
+    thinking: str | None = None
+    images: list[str] | None = None
+    tool_calls: list[_Call] | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+
+class _Tool(msgspec.Struct):
+    function: _Function
+
+
+class _ModelOptions(msgspec.Struct):
+    num_predict: int | None = None
+
+
+class _Body(msgspec.Struct):
+    model: str
+    messages: list[_Message] = []
+    tools: list[_Tool] | None = None
+    stream: bool | None = None
+    think: bool | str | None = None
+    options: _ModelOptions | None = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def parse_request(data: bytes) -> ClientRequest:
+    """Parse the body of a request."""
+    body = decode_request(_decoder, data)
+    system = [message.content or "" for message in body.messages if message.role == "system"]
+    limit = body.options.num_predict if body.options else None
+    return ClientRequest(
+        model=body.model.removesuffix(":latest"),
+        steps=tuple(_step(message) for message in body.messages if message.role != "system"),
+        system="\n\n".join(text for text in system if text),
+        tools=tuple(
+            tool_definition(tool.function.name, tool.function.description, tool.function.parameters)
+            for tool in body.tools or ()
+        ),
+        thinking=_thinking(body.think),
+        max_tokens=limit if limit is not None and limit > 0 else None,
+        stream=body.stream is not False,
+    )
+
+
+def _thinking(think: bool | str | None) -> str | None:
+    if isinstance(think, bool):
+        return "medium" if think else "off"
+    return thinking_level(think)
+
+
+def _step(message: _Message) -> ClientStep:
+    match message.role:
+        case "user":
+            images = [image_without_type(data) for data in message.images or ()]
+            return user_message([message.content or ""], images)
+        case "assistant":
+            calls = (
+                ToolCall(call.id or "", call.function.name, json_text(call.function.arguments) or "{}")
+                for call in message.tool_calls or ()
+            )
+            thoughts = (ClientThought(message.thinking),) if message.thinking else ()
+            return ClientAnswer(message.content or "", tuple(calls), thoughts)
+        case "tool":
+            return ToolMessage(message.tool_call_id or "", message.content or "", message.tool_name or "")
+    raise Refused(f"Unknown role {message.role[:40]!r}. Use system, user, assistant or tool.")

@@ -1,0 +1,176 @@
+"""Parses requests of OpenAI Responses clients.
+
+Reasoning, message and call items that follow each other are one answer of the assistant.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
+from thinkaloud.dialects.client_request import (
+    ClientAnswer,
+    ClientRequest,
+    ClientStep,
+    ClientThought,
+    decode_request,
+    image_from_url,
+    json_text,
+    thinking_level,
+    tool_definition,
+    unsupported_part,
+    user_message,
+)
+
+_TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_SYSTEM_ROLES = ("system", "developer")
+RESPONSE_PREFIX = "resp_"
+
+
+class _Part(msgspec.Struct):
+    type: str = "text"
+    text: str | None = None
+    refusal: str | None = None
+    image_url: str | None = None
+
+
+_Content = str | list[_Part] | None
+
+
+class _Item(msgspec.Struct):
+    type: str = "message"
+    role: str = ""
+    content: _Content = None
+    summary: list[_Part] | None = None
+    encrypted_content: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: Any = ""
+    input: Any = ""
+    output: Any = ""
+
+
+class _Tool(msgspec.Struct):
+    type: str = "function"
+    name: str = ""
+    description: str | None = None
+    parameters: msgspec.Raw = msgspec.Raw()
+
+
+class _Reasoning(msgspec.Struct):
+    effort: str | None = None
+
+
+class _Body(msgspec.Struct):
+    model: str
+    input: str | list[_Item]
+    instructions: str | None = None
+    tools: list[_Tool] | None = None
+    tool_choice: Any = None
+    max_output_tokens: int | None = None
+    stream: bool | None = None
+    reasoning: _Reasoning | None = None
+    previous_response_id: str | None = None
+    background: bool | None = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def parse_request(data: bytes) -> ClientRequest:
+    """Parse the body of a request."""
+    body = decode_request(_decoder, data)
+    if body.background:
+        raise Refused("`background` is not supported here. Start a turn with POST /api/sessions/ID/turns.")
+    items = [_Item(role="user", content=body.input)] if isinstance(body.input, str) else body.input
+    system = [_text(item.content) for item in items if item.role in _SYSTEM_ROLES]
+    functions = [tool for tool in body.tools or () if tool.type == "function"]
+    other_tools = [tool.type for tool in body.tools or () if tool.type != "function"]
+    return ClientRequest(
+        model=body.model,
+        steps=tuple(_steps(item for item in items if item.role not in _SYSTEM_ROLES)),
+        system="\n\n".join(text for text in (body.instructions or "", *system) if text),
+        tools=tuple(tool_definition(tool.name, tool.description, tool.parameters) for tool in functions),
+        tool_choice=_tool_choice(body.tool_choice),
+        thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
+        max_tokens=body.max_output_tokens,
+        stream=bool(body.stream),
+        continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
+        ignored=tuple(f"the tool {name}, which OpenAI runs itself" for name in other_tools),
+    )
+
+
+def _steps(items: Iterable[_Item]) -> Iterable[ClientStep]:
+    answer = ClientAnswer()
+    for item in items:
+        if part := _part_of_answer(item):
+            answer = ClientAnswer(
+                answer.text + part.text, answer.calls + part.calls, answer.thoughts + part.thoughts
+            )
+            continue
+        if answer != ClientAnswer():
+            yield answer
+            answer = ClientAnswer()
+        yield _input_step(item)
+    if answer != ClientAnswer():
+        yield answer
+
+
+def _part_of_answer(item: _Item) -> ClientAnswer | None:
+    match item.type:
+        case "reasoning":
+            text = "\n\n".join(part.text or "" for part in item.summary or ()) or _text(item.content)
+            return ClientAnswer(thoughts=(ClientThought(text, item.encrypted_content or ""),))
+        case "function_call":
+            call = ToolCall(item.call_id or "", item.name or "", json_text(item.arguments) or "{}")
+            return ClientAnswer(calls=(call,))
+        case "custom_tool_call":
+            arguments = msgspec.json.encode({"input": item.input}).decode()
+            return ClientAnswer(calls=(ToolCall(item.call_id or "", item.name or "", arguments),))
+        case "message" if item.role == "assistant":
+            return ClientAnswer(_text(item.content))
+    return None
+
+
+def _input_step(item: _Item) -> ClientStep:
+    match item.type:
+        case "function_call_output" | "custom_tool_call_output":
+            return ToolMessage(item.call_id or "", _output_text(item.output))
+        case "message" if item.role == "user":
+            return user_message([_text(item.content)], _images(item.content))
+    raise Refused(
+        f"An input item of type {item.type[:40]!r} cannot be used here. Send messages, function calls and "
+        "their outputs, and reasoning."
+    )
+
+
+def _output_text(output: Any) -> str:
+    if isinstance(output, list):
+        return "\n\n".join(part["text"] for part in output if isinstance(part, dict) and "text" in part)
+    return json_text(output)
+
+
+def _text(content: _Content) -> str:
+    if not isinstance(content, list):
+        return content or ""
+    return "\n\n".join(text for part in content if (text := _part_text(part)))
+
+
+def _part_text(part: _Part) -> str:
+    if part.type == "input_image":
+        return ""
+    if part.type in _TEXT_PARTS or part.refusal is not None:
+        return part.text or part.refusal or ""
+    raise unsupported_part(part.type)
+
+
+def _images(content: _Content) -> list[Image]:
+    parts = content if isinstance(content, list) else []
+    return [image_from_url(part.image_url) for part in parts if part.image_url]
+
+
+def _tool_choice(choice: Any) -> str:
+    name = choice.get("name") if isinstance(choice, dict) else choice
+    return name if isinstance(name, str) else ""

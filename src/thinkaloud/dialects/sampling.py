@@ -1,0 +1,49 @@
+"""Fits sampling parameters to a route: what the dialect, the provider and the model take of them.
+
+A parameter that is not taken is left out, with a note. A request with it would be refused, although the
+conversation may have come from another model that takes it.
+"""
+
+from msgspec.structs import replace
+
+from thinkaloud.canon.requests import Sampling
+from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Route
+from thinkaloud.dialects.registry import DIALECTS
+
+_DEFAULT = 1
+"""Temperature 1 and top_p 1 change nothing, so a model that fixes them loses nothing without them."""
+
+
+def fit_sampling(route: Route, sampling: Sampling, *, thinks: bool) -> tuple[Sampling, tuple[str, ...]]:
+    """Return the parameters that can be sent, and a note for each change."""
+    notes = []
+    for name in SAMPLING_PARAMETERS:
+        value = getattr(sampling, name)
+        if value in (None, ()) or not (reason := _refusal(route, name, sampling, thinks)):
+            continue
+        sampling = replace(sampling, **{name: () if name == "stop" else None})
+        if value != _DEFAULT or name == "seed":
+            notes.append(f"{reason}, so {name} was not sent.")
+    temperature, temperature_max = sampling.temperature, route.provider.temperature_max
+    if temperature is not None and temperature > temperature_max:
+        sampling = replace(sampling, temperature=temperature_max)
+        notes.append(
+            f"{route.provider.name} takes temperatures up to {temperature_max:g}, so {temperature_max:g} was "
+            f"sent instead of {temperature:g}."
+        )
+    return sampling, tuple(notes)
+
+
+def _refusal(route: Route, name: str, sampling: Sampling, thinks: bool) -> str:
+    """Return why a parameter cannot be sent; empty if it can."""
+    provider, model = route.provider, route.model
+    dialect = DIALECTS.get(provider.dialect)
+    if not provider.places.get(name, dialect.parameter_paths.get(name, "") if dialect else ""):
+        return f"{provider.name} has no parameter for {name}"
+    if name in model.refuses:
+        return f"{route.model_id} does not take {name}"
+    if thinks and name in model.refuses_while_thinking:
+        return f"{route.model_id} does not take {name} while it thinks"
+    if name == "top_p" and model.temperature_or_top_p and sampling.temperature is not None:
+        return f"{route.model_id} takes only one of temperature and top_p"
+    return ""

@@ -1,0 +1,128 @@
+"""Writes the events of a turn as a response, for clients that speak a dialect: the opposite of `reader`.
+
+A writer is given each event with the turn that it led to, and returns the bytes to send. Text cannot be taken
+back: what turns out to be thinking after it was written as an answer stays where the client has it, and only
+the whole response has it in its place.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from thinkaloud.canon import Event, Finish, Kind
+from thinkaloud.transcript import Block, Ending, Turn
+
+THOUGHT_REFERENCE = "thinkaloud."
+"""The start of the opaque text that stands for a thought. Clients send it back, providers never get it."""
+
+encode_json = msgspec.json.Encoder().encode
+
+
+class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What all parts of one response have in common."""
+
+    turn: str
+    """The id of the turn. The ids of the response, its items and its thoughts are made from it."""
+    model: str
+    """The model as the client named it."""
+    created_s: int = 0
+    include_usage: bool = True
+    """Whether a stream ends with the counts, where the client may choose."""
+    reasoning_fields: tuple[str, ...] = ("reasoning_content",)
+    """The fields for thoughts, where the dialect has no standard one."""
+
+
+class ErrorReport(NamedTuple):
+    """A failure to tell a client about. `status` is the HTTP status it has where nothing was sent before."""
+
+    code: str
+    message: str
+    status: int = 500
+    request_id: str = ""
+
+
+class StreamWriter(Protocol):
+    """Writes one streamed response."""
+
+    def feed(self, event: Event, turn: Turn) -> bytes:
+        """Return what to send for an event; `turn` is the turn with the event in it."""
+
+    def keep_alive(self) -> bytes:
+        """Return what to send while there is nothing to say."""
+
+
+class ResponseFormat(NamedTuple):
+    """How a dialect writes responses."""
+
+    make_writer: Callable[[ResponseHead], StreamWriter]
+    write_whole: Callable[[Turn, ResponseHead], bytes]
+    error_body: Callable[[ErrorReport], dict[str, object]]
+    stream_type: str = "text/event-stream; charset=utf-8"
+    """The media type of a stream; a whole response is JSON."""
+
+
+class ReferencedThought(NamedTuple):
+    """A thought that a client sent back as a reference."""
+
+    turn: str
+    block: int
+
+
+def thought_reference(head: ResponseHead, block: Block) -> str:
+    """Return the opaque text by which a thought is found again."""
+    return f"{THOUGHT_REFERENCE}{head.turn}.{block.number}"
+
+
+def parse_thought_reference(text: str) -> ReferencedThought | None:
+    """Return the thought that opaque text stands for; None if the text is not ours."""
+    if not text.startswith(THOUGHT_REFERENCE):
+        return None
+    turn, _, number = text.removeprefix(THOUGHT_REFERENCE).rpartition(".")
+    return ReferencedThought(turn, int(number)) if number.isascii() and number.isdecimal() else None
+
+
+def call_id(head: ResponseHead, block: Block) -> str:
+    """Return the id of a call, which clients require; a provider without ids gets ones made from the turn."""
+    return block.call_id or f"call_{head.turn}_{block.number}"
+
+
+def shown_blocks(turn: Turn) -> list[Block]:
+    """Return the blocks that a client is given, of the turn itself."""
+    return [block for block in turn.own_blocks() if given(block)]
+
+
+def given(block: Block) -> bool:
+    """Return whether a client is given a block: a thought, text, or a call that the client is to run."""
+    match block.kind:
+        case Kind.REASONING:
+            return bool(block.pieces or block.seals)
+        case Kind.TEXT:
+            return bool(block.pieces)
+    return block.kind is Kind.TOOL_CALL and block.result is None
+
+
+_FINISH_BY_ENDING = {
+    Ending.CALLED_TOOLS: Finish.TOOL_CALLS,
+    Ending.CUT_OFF: Finish.LENGTH,
+    Ending.REFUSED: Finish.REFUSAL,
+}
+
+
+def finish_of(turn: Turn) -> Finish:
+    """Return why an ended turn ended, as far as clients tell endings apart."""
+    return Finish.STOP if turn.outcome is None else _FINISH_BY_ENDING.get(turn.outcome.ending, Finish.STOP)
+
+
+def object_or_empty(arguments: str) -> object:
+    """Return the arguments of a call as a JSON object; arguments that are none are given as `input`."""
+    try:
+        return msgspec.json.decode(arguments or "{}", type=dict[str, object])
+    except msgspec.MsgspecError:
+        return {"input": arguments}
+
+
+def sse(data: object, event: str = "") -> bytes:
+    """Encode one server-sent event."""
+    head = b"event: %b\n" % event.encode() if event else b""
+    return b"%bdata: %b\n\n" % (head, encode_json(data))

@@ -1,0 +1,208 @@
+"""Places a client's request: after the turn that it continues, or in a new session with its history."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection
+
+from thinkaloud.canon import Entry, Refused
+from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.client.prepare import parse_thinking
+from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest
+from thinkaloud.server.agent_schemas import ToolBody
+from thinkaloud.server.endpoints.history import (
+    ClientExchange,
+    ClientHistory,
+    RememberedTurn,
+    events_of_answer,
+    match_turns,
+    read_history,
+    referenced_turns,
+    results_for,
+)
+from thinkaloud.server.schemas import ImageBody, NewTurn, ToolResult
+from thinkaloud.store import finish, sessions
+from thinkaloud.store.archive import decode_entries, log_lines
+from thinkaloud.store.client_turns import find_answers
+from thinkaloud.store.messages import messages_of, turn_of
+from thinkaloud.store.rows import Owner, Role, Session, TurnRow
+from thinkaloud.store.turns import StartedTurn, TurnRequest, normalized_texts
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+
+class _CopiedExchange(NamedTuple):
+    """An exchange of a client's history, and the stored turn behind it with the lines of its log."""
+
+    exchange: ClientExchange
+    match: RememberedTurn | None
+    lines: list[bytes]
+
+
+async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientRequest) -> StartedTurn:
+    """Start the turn that answers a client's request.
+
+    It follows the stored turn that gave the last answer in the client's history. If there is none, or its
+    session is busy with another request, a new session gets a copy of the history first.
+    """
+    history = read_history(request.steps)
+    last = await gateway.database.read(lambda conn: _find_last(conn, owner, history, request.continues))
+    if last is not None:
+        followed = last.row
+        session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, followed))
+        try:
+            if session is not None:
+                body = _new_turn(request, history, last, follows=followed.id)
+                return await gateway.turns.start(session, body, client_history=history.fingerprint)
+        except sessions.TurnRunning:
+            pass  # a second request of the same conversation, at the same time: it gets its own session
+    session, last = await _copy_history(gateway, owner, request.model, history)
+    try:
+        body = _new_turn(request, history, last)
+        return await gateway.turns.start(session, body, client_history=history.fingerprint)
+    except Exception:
+        await gateway.database.write(lambda conn: sessions.delete(conn, owner, session.id))
+        raise
+
+
+def _find_last(
+    conn: Connection, owner: Owner, history: ClientHistory, continues: str
+) -> RememberedTurn | None:
+    """Return the stored turn that gave the last answer, to exactly the history that the client still has."""
+    if continues:
+        return _find_named(conn, owner, continues)
+    if not history.exchanges:
+        return None
+    exchange = history.exchanges[-1]
+    remembered = _remembered(conn, owner, (exchange.fingerprint,), ())
+    return match_turns((exchange,), remembered)[0]
+
+
+def _find_all(conn: Connection, owner: Owner, history: ClientHistory) -> list[_CopiedExchange]:
+    """Return all exchanges of a history with the stored turns behind them."""
+    fingerprints = [exchange.fingerprint for exchange in history.exchanges]
+    remembered = _remembered(conn, owner, fingerprints, referenced_turns(history))
+    return [
+        _CopiedExchange(exchange, match, [] if match is None else list(log_lines(conn, match.row.key)))
+        for exchange, match in zip(history.exchanges, match_turns(history.exchanges, remembered), strict=True)
+    ]
+
+
+def _find_named(conn: Connection, owner: Owner, turn_id: str) -> RememberedTurn:
+    for remembered in _remembered(conn, owner, (), (turn_id,)):
+        return remembered
+    raise Refused(
+        "The response that this request continues is not known here, or has not ended. Send the whole "
+        "conversation instead."
+    )
+
+
+def _remembered(
+    conn: Connection, owner: Owner, fingerprints: Iterable[bytes], turn_ids: Iterable[str]
+) -> list[RememberedTurn]:
+    rows = find_answers(conn, owner, fingerprints, turn_ids)
+    messages = messages_of(conn, [row.key for row, _ in rows])
+    return [
+        RememberedTurn(row, fingerprint, turn_of(message))
+        for row, fingerprint in rows
+        for message in messages.get(row.key, ())
+        if message.role is Role.ASSISTANT
+    ]
+
+
+def _new_turn(
+    request: ClientRequest, history: ClientHistory, last: RememberedTurn | None, *, follows: str = ""
+) -> NewTurn:
+    answer = history.exchanges[-1].answer if history.exchanges else ClientAnswer()
+    asked = results_for(last.turn if last else None, answer, history.asked)
+    prompts = [step for step in asked if isinstance(step, UserMessage)]
+    setting = parse_thinking(request.thinking)
+    return NewTurn(
+        prompt="\n\n".join(prompt.text for prompt in prompts if prompt.text),
+        images=tuple(
+            ImageBody(media_type=image.media_type, data=image.data)
+            for prompt in prompts
+            for image in prompt.images
+        ),
+        tool_results=tuple(
+            ToolResult(call_id=step.call_id, result=step.result, name=step.name, failed=step.failed)
+            for step in asked
+            if isinstance(step, ToolMessage)
+        ),
+        follows=follows,
+        model=request.model,
+        system=request.system,
+        thinking=setting.level or setting.budget_tokens,
+        on_thinking_unavailable="warn",
+        max_tokens=request.max_tokens,
+        tools=tuple(
+            ToolBody(
+                name=tool.name,
+                description=tool.description,
+                parameters=msgspec.json.decode(tool.parameters, type=dict[str, object]),
+            )
+            for tool in request.tools
+        ),
+        tool_choice=request.tool_choice,
+    )
+
+
+async def _copy_history(
+    gateway: "Gateway", owner: Owner, model: str, history: ClientHistory
+) -> tuple[Session, RememberedTurn | None]:
+    """Create a session with the client's history, and return it with the turn behind the last answer.
+
+    Turns that are known are copied whole, others are as the client has them. Each is saved by itself, because
+    a long write would delay all other turns.
+    """
+    now_ms = gateway.now_ms()
+    session = await gateway.database.write(
+        lambda conn: sessions.create(conn, owner, now_ms=now_ms, model=model)
+    )
+    if not history.exchanges:
+        return session, None
+    await gateway.database.write(lambda conn: sessions.hide(conn, session))
+    copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
+    previous: _CopiedExchange | None = None
+    for copy in copies:
+        save = await asyncio.to_thread(_prepare_copy, session, copy, previous, now_ms)
+        await gateway.database.write(save)
+        previous = copy
+    session = await gateway.database.write(lambda conn: sessions.end_import(conn, session, now_ms))
+    return session, copies[-1].match
+
+
+def _prepare_copy(
+    session: Session, copy: _CopiedExchange, previous: _CopiedExchange | None, now_ms: int
+) -> Callable[[Connection], TurnRow]:
+    """Return the write that saves an exchange. All work that needs no database is done here."""
+    exchange, match = copy.exchange, copy.match
+    asked = exchange.asked
+    if previous is not None:
+        turn = previous.match.turn if previous.match else None
+        asked = results_for(turn, previous.exchange.answer, asked)
+    if match is None:
+        events = events_of_answer(exchange.answer, session.model)
+        entries = [Entry(seq, event) for seq, event in enumerate(events)]
+    else:
+        entries = list(decode_entries(copy.lines))
+    request = TurnRequest(
+        messages=asked,
+        model=match.row.model if match else session.model,
+        provider=match.row.provider if match else "",
+        prefix=match.row.prefix if match else "",
+        client_history=exchange.fingerprint,
+        imported=True,
+        normalized_texts=normalized_texts(asked),
+    )
+    return partial(
+        finish.save_imported,
+        session=session,
+        request=request,
+        finished=finish.finished_from_entries(entries),
+        created_ms=now_ms,
+    )

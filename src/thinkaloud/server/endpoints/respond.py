@@ -1,0 +1,207 @@
+"""Answers a client's request in its own format: streamed as the turn runs, or whole when it has ended.
+
+A turn that fails before it has shown anything is an HTTP error, with the status that the client's retries
+depend on. Afterwards it is the error that the format has within a stream. A client that disconnects ends its
+turn, as it would at the provider.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from thinkaloud.canon import BlockStarted, Entry, TurnEnded, TurnFailed
+from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects.client_request import ClientRequest
+from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json
+from thinkaloud.server.endpoint import ClientGone, RouteRequest
+from thinkaloud.server.endpoints.place import start_client_turn
+from thinkaloud.server.errors import HttpErrorResponse
+from thinkaloud.server.hidden_thinking import ThoughtFilter
+from thinkaloud.store.archive import decode_entries
+from thinkaloud.store.rows import TurnRow
+from thinkaloud.transcript import Turn, apply
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+_PATIENCE_S = 5.0
+"""How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
+_STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400}
+"""The status of failures that are no response of the provider. Its own refusals have its status."""
+_FAILED_STATUS = 502
+_FIRST_EVENTS = (BlockStarted, TurnEnded, TurnFailed)
+REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+async def respond(request: RouteRequest, dialect: str, receive: Receive, send: Send) -> None:
+    """Answer one request of a client that speaks this dialect."""
+    response_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
+    assert response_format is not None
+    assert parse is not None
+    gateway, client_request = request.gateway, parse(request.raw_body)
+    started = await start_client_turn(gateway, request.owner, client_request)
+    head = _response_head(started.turn, client_request, request.headers)
+    thought_filter = ThoughtFilter(request.grant.thinking_of(started.turn))
+    response = _ClientResponse(gateway, started.turn, head, response_format, thought_filter, send)
+    sending = response.send_stream() if client_request.stream else response.send_whole()
+    disconnected = asyncio.create_task(_wait_for_disconnect(receive))
+    answering = asyncio.create_task(sending)
+    try:
+        await asyncio.wait((disconnected, answering), return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            await gateway.turns.cancel(started.turn)
+            raise ClientGone
+        await answering
+    finally:
+        for task in (disconnected, answering):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+def error_for_client(error: HttpErrorResponse, dialect: str) -> tuple[int, bytes]:
+    """Return the status and the body of an error as clients of this dialect know it: they use 400 for 422."""
+    response_format = DIALECTS[dialect].response_format
+    assert response_format is not None
+    status = 400 if error.status == 422 else error.status
+    report = ErrorReport(error.detail.code, error.detail.message, status, error.detail.id)
+    return status, encode_json(response_format.error_body(report))
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _ClientResponse:
+    """The response to one request."""
+
+    def __init__(
+        self,
+        gateway: "Gateway",
+        row: TurnRow,
+        head: ResponseHead,
+        response_format: ResponseFormat,
+        thought_filter: ThoughtFilter,
+        send: Send,
+    ) -> None:
+        self._gateway = gateway
+        self._row = row
+        self._head = head
+        self._format = response_format
+        self._filter = thought_filter
+        self._send = send
+        self._request_id = f"req_{row.id}"
+        self._last = -1
+
+    async def send_stream(self) -> None:
+        """Send the turn as it runs."""
+        entries = await self._first_entries()
+        if failure := _early_failure(entries):
+            await self._send_failure(failure)
+            return
+        await self._send_head(200, self._format.stream_type)
+        async for data in self._stream_data(entries):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _next_entries(self, timeout_s: float) -> list[Entry]:
+        """Return the next entries of the turn; none if the time is over first."""
+        log, key = self._gateway.log, self._row.key
+        span = await log.read(key, self._last)
+        if not span.lines and not span.ended and await log.wait_for_change(key, self._last, timeout_s):
+            span = await log.read(key, self._last)
+        self._last = span.last if span.lines else self._last
+        return [visible for entry in decode_entries(span.lines) for visible in self._filter.feed(entry)]
+
+    async def _first_entries(self) -> list[Entry]:
+        """Return the entries up to the first block or the end, or what there is when patience ends."""
+        entries: list[Entry] = []
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _PATIENCE_S
+        while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in entries):
+            if (left_s := deadline - loop.time()) <= 0:
+                break
+            entries += await self._next_entries(left_s)
+        return entries
+
+    async def _stream_data(self, entries: list[Entry]) -> AsyncIterator[bytes]:
+        writer, turn = self._format.make_writer(self._head), Turn()
+        while True:
+            data = b""
+            for entry in entries:
+                apply(turn, entry)
+                data += writer.feed(entry.event, turn)
+            if not turn.live:
+                # The client may send its next request at once, and then the turn must be found.
+                await self._gateway.turns.wait_until_saved(self._row.key)
+            if data:
+                yield data
+            if not turn.live:
+                return
+            entries = await self._next_entries(self._gateway.settings.heartbeat_s)
+            if not entries:
+                yield writer.keep_alive()
+
+    async def send_whole(self) -> None:
+        """Send the turn when it has ended."""
+        turn = Turn()
+        while turn.live:
+            for entry in await self._next_entries(self._gateway.settings.heartbeat_s):
+                apply(turn, entry)
+                if isinstance(entry.event, TurnFailed):
+                    await self._send_failure(entry.event)
+                    return
+        await self._gateway.turns.wait_until_saved(self._row.key)
+        body = await asyncio.to_thread(self._format.write_whole, turn, self._head)
+        await self._send_head(200, "application/json", len(body))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _send_failure(self, failure: TurnFailed) -> None:
+        status = _STATUS_BY_CODE.get(failure.code, _FAILED_STATUS)
+        if failure.status >= 400:
+            status = failure.status
+        report = ErrorReport(failure.code, failure.message, status, self._request_id)
+        body = encode_json(self._format.error_body(report))
+        await self._send_head(status, "application/json", len(body))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _send_head(self, status: int, media_type: str, length: int | None = None) -> None:
+        request_id = self._request_id.encode()
+        headers = [
+            (b"content-type", media_type.encode()),
+            (b"request-id", request_id),
+            (b"x-request-id", request_id),
+            (b"x-accel-buffering", b"no"),
+        ]
+        if length is not None:
+            headers.append((b"content-length", str(length).encode()))
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def _early_failure(entries: list[Entry]) -> TurnFailed | None:
+    """Return how a turn failed before there was anything to show."""
+    if any(isinstance(entry.event, BlockStarted) for entry in entries):
+        return None
+    return next((entry.event for entry in entries if isinstance(entry.event, TurnFailed)), None)
+
+
+def _response_head(row: TurnRow, request: ClientRequest, headers: Mapping[str, str]) -> ResponseHead:
+    return ResponseHead(
+        turn=row.id,
+        model=request.model,
+        created_s=row.created_ms // 1000,
+        include_usage=request.include_usage,
+        reasoning_fields=_reasoning_fields(headers),
+    )
+
+
+def _reasoning_fields(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the fields for thoughts that the client asks for in a header; else the default."""
+    wanted = {name.strip() for name in headers.get(REASONING_FIELDS_HEADER, "").split(",")}
+    return tuple(name for name in _REASONING_FIELDS if name in wanted) or _REASONING_FIELDS[:1]

@@ -1,0 +1,107 @@
+"""Sampling parameters: sent where they are taken, left out with a note where they are not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import Sampling
+from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling, prepare
+from thinkaloud.dialects import DIALECTS, build_request
+
+ALL: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "stop": ("END",), "seed": 7}
+
+
+def prepared(model: str, thinking: str | int | None = None, **options: Any) -> PreparedRequest:
+    catalog: Catalog = options.pop("catalog", builtin_catalog())
+    settings = Options(catalog=catalog, **options)
+    return prepare("Hi", model=model, thinking=thinking, options=settings, have_key=lambda _: True)
+
+
+def body(request: PreparedRequest) -> dict[str, Any]:
+    decoded: dict[str, Any] = json.loads(build_request(request.route, request.request).body)
+    return decoded
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai-chat/gpt-4o", {"temperature": 0.5, "top_p": 0.9, "stop": ["END"], "seed": 7}),
+        ("mistral/mistral-large-3", {"temperature": 0.5, "stop": ["END"], "random_seed": 7}),
+        ("cohere/command-a", {"temperature": 0.5, "p": 0.9, "stop_sequences": ["END"], "seed": 7}),
+        (
+            "ollama/gemma",
+            {"options": {"temperature": 0.5, "top_p": 0.9, "stop": ["END"], "seed": 7}},
+        ),
+    ],
+)
+def test_each_dialect_has_its_own_place_for_sampling(model: str, expected: dict[str, Any]) -> None:
+    request = prepared(model, **ALL)
+    assert body(request).items() >= expected.items()
+    assert request.notes == ()
+
+
+def test_gemini_takes_sampling_while_it_thinks() -> None:
+    config = body(prepared("gemini/gemini-3-pro", "high", **ALL))["generationConfig"]
+    assert {"temperature": 0.5, "topP": 0.9, "stopSequences": ["END"], "seed": 7}.items() <= config.items()
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "sent", "missing"),
+    [
+        ("openai/gpt-5", None, (), ("temperature", "top_p", "stop", "seed")),
+        ("openai/gpt-5.1", "off", ("temperature", "top_p"), ("stop", "seed")),
+        ("openai/gpt-5.1", "high", (), ("temperature", "top_p", "stop", "seed")),
+        ("claude-opus-4.5", "off", ("temperature", "stop_sequences"), ("top_p", "seed")),
+        ("claude-opus-4.5", "high", ("stop_sequences",), ("temperature", "top_p", "seed")),
+        ("claude-opus-4.7", "off", ("stop_sequences",), ("temperature", "top_p", "seed")),
+        ("deepseek/deepseek-v4-pro", "high", ("stop", "seed"), ("temperature", "top_p")),
+    ],
+)
+def test_what_a_model_does_not_take_is_left_out_with_a_note(
+    model: str, thinking: str | None, sent: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    request = prepared(model, thinking, **ALL)
+    fields = set(body(request))
+    assert fields >= set(sent)
+    assert not fields & set(missing)
+    noted = [name for name in missing if any(f"so {name} was not sent" in note for note in request.notes)]
+    assert noted == [*missing]
+
+
+def test_a_default_that_is_not_taken_needs_no_note() -> None:
+    request = prepared("openai/gpt-5", temperature=1, top_p=1)
+    assert not {"temperature", "top_p"} & set(body(request))
+    assert not any("not sent" in note for note in request.notes)
+
+
+def test_temperature_above_the_highest_is_lowered_with_a_note() -> None:
+    request = prepared("claude-haiku-4.5", temperature=1.5)
+    assert body(request)["temperature"] == 1
+    assert "anthropic takes temperatures up to 1, so 1 was sent instead of 1.5." in request.notes
+
+
+@pytest.mark.parametrize("bad", [{"temperature": 2.5}, {"top_p": 0}, {"stop": ("",)}, {"seed": -1}])
+def test_values_out_of_range_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match=f"Invalid sampling parameter.*{next(iter(bad))}"):
+        prepared("openai/gpt-4o", **bad)
+
+
+@pytest.mark.parametrize("dialect", sorted(name for name, row in DIALECTS.items() if row.build_request))
+def test_extra_fields_are_sent_in_every_dialect_and_replace_nothing(dialect: str) -> None:
+    row = f'[providers.any]\ndialect = "{dialect}"\nbase_url = "http://127.0.0.1:1"\nreplay = "none"\n'
+    row += 'auth = "none"\nlocal = true\nfact = { as_of = "2026-01-01", source = "test" }\n'
+    catalog = parse_catalog(*builtin_texts(), row)
+    request = prepared("any/m", extra={"deep.er": [1], "flat": None}, catalog=catalog)
+    assert (body(request)["deep"], body(request)["flat"]) == ({"er": [1]}, None)
+    taken = next(iter(body(request)))
+    with pytest.raises(Refused, match=f"extra field '{taken}' is part of the request already"):
+        body(prepared("any/m", extra={taken: "x"}, catalog=catalog))
+
+
+def test_settings_of_a_question_go_over_those_of_an_agent() -> None:
+    agent = Sampling(temperature=0.3, stop=("END",), extra={"a": 1, "b": 1})
+    merged = merge_sampling(agent, Sampling(temperature=0, seed=1, extra={"b": 2}))
+    assert merged == Sampling(temperature=0, stop=("END",), seed=1, extra={"a": 1, "b": 2})

@@ -1,0 +1,39 @@
+"""One short round of every fault scenario: nothing lost, nothing doubled, every turn ends once."""
+
+import asyncio
+import resource
+from pathlib import Path
+
+import pytest
+from tests.faults.fault_run import Load
+from tests.faults.history import read_histories
+from tests.faults.scenarios import SCENARIOS, Plan, Scenario, run_scenario
+
+LIGHT = Load(turns=6, stalled_readers=20, requests=800)
+BROKEN_LINKS = {
+    "reload",
+    "reset",
+    "black hole",
+    "slow link",
+    "provider breaks off",
+    "provider stalls",
+    "provider drips",
+    "provider refuses",
+}
+"""The scenarios in which a proxy breaks connections in every round."""
+
+pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "-"))
+def test_fault_scenario_loses_and_doubles_nothing(tmp_path: Path, provider: str, scenario: Scenario) -> None:
+    histories = tmp_path / "histories.jsonl"
+    plan = Plan(1, LIGHT, another_round=lambda measured, elapsed_s: False, keep=histories)
+    measured = asyncio.run(run_scenario(scenario, tmp_path / "home", provider, plan))
+    assert measured.violations == []
+    assert measured.rounds == 1
+    assert measured.turns >= LIGHT.turns
+    assert measured.entries > measured.turns, "hardly anything was received, so nothing was tried"
+    assert measured.kills == (scenario.name == "kill")
+    assert (measured.faults > 0) or scenario.name not in BROKEN_LINKS
+    assert len(list(read_histories(histories))) >= measured.turns

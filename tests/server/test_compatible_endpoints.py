@@ -1,0 +1,405 @@
+"""Official clients, unchanged but for their base URL, ask models of any provider through the gateway."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.server.caller import ANSWER, MODELS, SCRIPT, SLOW_SCRIPT, THOUGHT, Caller, start_gateway
+
+from thinkaloud.dialects.openai_chat import parse_request
+from thinkaloud.server.endpoints.history import read_history
+from thinkaloud.store.client_turns import find_answers
+from thinkaloud.store.rows import Owner
+
+anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
+openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+PROVIDERS = tuple(MODELS)
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+STEPS = 10
+TOOL_SCRIPT: list[Any] = [
+    {
+        "thinking": f"Step {number}: look at the next city.",
+        "tool_calls": [{"name": "get_weather", "arguments": {"city": f"City {number}"}}],
+    }
+    for number in range(STEPS)
+] + [{"thinking": "All cities are known.", "text": "The warmest is City 3."}]
+
+Story = Callable[[Caller], Awaitable[None]]
+
+
+def with_gateway(folder: Path, provider: str, script: list[Any], story: Story) -> None:
+    async def run() -> None:
+        async with start_gateway(folder, provider, script) as caller:
+            await story(caller)
+
+    asyncio.run(run())
+
+
+def openai_client(caller: Caller) -> Any:
+    return openai.AsyncOpenAI(api_key="any key", base_url=f"{caller.url}/v1", max_retries=0)
+
+
+def anthropic_client(caller: Caller) -> Any:
+    return anthropic.AsyncAnthropic(api_key="any key", base_url=caller.url, max_retries=0)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_chat_client_gets_thoughts_and_answer_of_any_model(tmp_path: Path, provider: str) -> None:
+    async def story(caller: Caller) -> None:
+        ask = {"model": caller.model, "messages": [{"role": "user", "content": "17 * 3 - 9?"}]}
+        ask["reasoning_effort"] = "medium"
+        async with openai_client(caller) as client:
+            whole = await client.chat.completions.create(**ask)
+            assert whole.choices[0].message.content == ANSWER
+            assert whole.choices[0].message.reasoning_content == THOUGHT
+            assert whole.choices[0].finish_reason == "stop"
+            thought, answer, usages = "", "", []
+            stream = await client.chat.completions.create(
+                **ask, stream=True, stream_options={"include_usage": True}
+            )
+            async for chunk in stream:
+                for choice in chunk.choices:
+                    thought += getattr(choice.delta, "reasoning_content", None) or ""
+                    answer += choice.delta.content or ""
+                usages += [chunk.usage] if chunk.usage else []
+            assert (thought, answer) == (THOUGHT, ANSWER)
+            assert len(usages) == 1
+            assert usages[0].completion_tokens > 0
+
+    with_gateway(tmp_path, provider, SCRIPT * 2, story)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_anthropic_client_gets_thinking_blocks_of_any_model(tmp_path: Path, provider: str) -> None:
+    async def story(caller: Caller) -> None:
+        ask = {
+            "model": caller.model,
+            "max_tokens": 4000,
+            "thinking": {"type": "enabled", "budget_tokens": 2000},
+            "messages": [{"role": "user", "content": "17 * 3 - 9?"}],
+        }
+        async with anthropic_client(caller) as client:
+            whole = await client.messages.create(**ask)
+            async with client.messages.stream(**ask) as stream:
+                streamed = await stream.get_final_message()
+            for message in (whole, streamed):
+                assert [block.type for block in message.content] == ["thinking", "text"]
+                assert message.content[0].thinking == THOUGHT
+                assert message.content[0].signature
+                assert message.content[1].text == ANSWER
+                assert message.stop_reason == "end_turn"
+
+    with_gateway(tmp_path, provider, SCRIPT * 2, story)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_responses_client_gets_summaries_of_any_model(tmp_path: Path, provider: str) -> None:
+    async def story(caller: Caller) -> None:
+        ask = {"model": caller.model, "input": "17 * 3 - 9?", "reasoning": {"effort": "medium"}}
+        async with openai_client(caller) as client:
+            whole = await client.responses.create(**ask)
+            async with client.responses.stream(**ask) as stream:
+                deltas = [
+                    event.delta
+                    async for event in stream
+                    if event.type == "response.reasoning_summary_text.delta"
+                ]
+                streamed = await stream.get_final_response()
+            assert "".join(deltas) == THOUGHT
+            for response in (whole, streamed):
+                assert response.status == "completed"
+                assert response.output[0].summary[0].text == THOUGHT
+                assert response.output[0].encrypted_content.startswith("thinkaloud.")
+                assert response.output_text == ANSWER
+
+    with_gateway(tmp_path, provider, SCRIPT * 2, story)
+
+
+def weather_of(call_arguments: str) -> str:
+    return f"18 degrees ({call_arguments})"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_forgetful_chat_client_completes_a_long_tool_loop(tmp_path: Path, provider: str) -> None:
+    """The client drops every thought. The simulators refuse a request in which a demanded one is missing."""
+
+    async def story(caller: Caller) -> None:
+        messages: list[Any] = [{"role": "user", "content": "Where is it warmest?"}]
+        function = {"name": "get_weather", "parameters": SCHEMA}
+        async with openai_client(caller) as client:
+            for _ in range(STEPS):
+                reply = await client.chat.completions.create(
+                    model=caller.model,
+                    messages=messages,
+                    tools=[{"type": "function", "function": function}],
+                    reasoning_effort="high",
+                )
+                assert reply.choices[0].finish_reason == "tool_calls"
+                (call,) = reply.choices[0].message.tool_calls
+                arguments = call.function.arguments
+                messages.append(
+                    {
+                        "role": "assistant",
+                        "content": None,
+                        "tool_calls": [
+                            {
+                                "id": call.id[-9:],  # clients shorten ids for providers that demand it
+                                "type": "function",
+                                "function": {"name": call.function.name, "arguments": arguments},
+                            }
+                        ],
+                    }
+                )
+                messages.append(
+                    {"role": "tool", "tool_call_id": call.id[-9:], "content": weather_of(arguments)}
+                )
+            last = await client.chat.completions.create(
+                model=caller.model,
+                messages=messages,
+                tools=[{"type": "function", "function": function}],
+                reasoning_effort="high",
+            )
+            assert last.choices[0].message.content == "The warmest is City 3."
+        sessions = await caller.call("GET", "/api/sessions")
+        assert len(sessions["items"]) == 1
+
+    with_gateway(tmp_path, provider, TOOL_SCRIPT, story)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_anthropic_client_completes_a_long_tool_loop(tmp_path: Path, provider: str) -> None:
+    async def story(caller: Caller) -> None:
+        messages: list[Any] = [{"role": "user", "content": "Where is it warmest?"}]
+        tools = [{"name": "get_weather", "input_schema": SCHEMA}]
+        async with anthropic_client(caller) as client:
+            while True:
+                async with client.messages.stream(
+                    model=caller.model,
+                    max_tokens=4000,
+                    thinking={"type": "enabled", "budget_tokens": 2000},
+                    messages=messages,
+                    tools=tools,
+                ) as stream:
+                    message = await stream.get_final_message()
+                messages.append({"role": "assistant", "content": message.content})
+                calls = [block for block in message.content if block.type == "tool_use"]
+                if not calls:
+                    break
+                results = [
+                    {"type": "tool_result", "tool_use_id": call.id, "content": "18 degrees"} for call in calls
+                ]
+                messages.append({"role": "user", "content": results})
+        assert message.content[-1].text == "The warmest is City 3."
+        assert len(messages) == 2 * STEPS + 2
+        assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
+
+    with_gateway(tmp_path, provider, TOOL_SCRIPT, story)
+
+
+def test_edited_answer_is_taken_as_the_client_has_it_in_a_session_of_its_own(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        question = {"role": "user", "content": "17 * 3 - 9?"}
+        async with openai_client(caller) as client:
+            await client.chat.completions.create(model=caller.model, messages=[question])
+            edited = [question, {"role": "assistant", "content": "41"}, {"role": "user", "content": "Sure?"}]
+            await client.chat.completions.create(model=caller.model, messages=edited)
+        sessions = (await caller.call("GET", "/api/sessions"))["items"]
+        assert len(sessions) == 2
+        messages = await caller.call("GET", f"/api/sessions/{sessions[0]['id']}/messages")
+        texts = [message["content"] for message in messages["items"]]
+        assert texts == ["17 * 3 - 9?", "41", "Sure?", ANSWER]
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+def test_previous_response_is_continued_by_its_id(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async with openai_client(caller) as client:
+            first = await client.responses.create(model=caller.model, input="17 * 3 - 9?")
+            await client.responses.create(model=caller.model, input="Sure?", previous_response_id=first.id)
+            with pytest.raises(openai.BadRequestError, match="not known here"):
+                await client.responses.create(
+                    model=caller.model, input="Sure?", previous_response_id="resp_trn_none"
+                )
+        (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+        messages = (await caller.call("GET", f"/api/sessions/{session['id']}/messages"))["items"]
+        assert [message["content"] for message in messages][::2] == ["17 * 3 - 9?", "Sure?"]
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+def test_two_requests_of_one_conversation_at_once_both_get_answers(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        question = {"role": "user", "content": "17 * 3 - 9?"}
+        async with openai_client(caller) as client:
+            first = await client.chat.completions.create(model=caller.model, messages=[question])
+            history = [question, {"role": "assistant", "content": first.choices[0].message.content}]
+            replies = await asyncio.gather(
+                *(
+                    client.chat.completions.create(
+                        model=caller.model, messages=[*history, {"role": "user", "content": text}]
+                    )
+                    for text in ("Sure?", "Why?")
+                )
+            )
+        assert [reply.choices[0].message.content for reply in replies] == ["Done.", "Done."]
+
+    with_gateway(tmp_path, "vllm", [*SCRIPT, *SLOW_SCRIPT * 2], story)
+
+
+def test_client_that_disconnects_ends_its_turn(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        body = {
+            "model": caller.model,
+            "stream": True,
+            "messages": [{"role": "user", "content": "Go"}],
+        }
+        async with (
+            aiohttp.ClientSession() as http,
+            http.post(f"{caller.url}/v1/chat/completions", json=body) as response,
+        ):
+            await response.content.readline()
+        (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+        while True:
+            turns = (await caller.call("GET", f"/api/sessions/{session['id']}"))["turns"]
+            if turns[0]["state"] != "running":
+                break
+            await asyncio.sleep(0.02)
+        assert turns[0]["state"] == "cancelled"
+
+    endless = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
+    with_gateway(tmp_path, "vllm", endless, story)
+
+
+ERRORS = {
+    "/v1/chat/completions": ("error", "message"),
+    "/v1/responses": ("error", "message"),
+    "/v1/messages": ("error", "message"),
+    "/api/chat": ("error",),
+}
+
+
+@pytest.mark.parametrize("path", ERRORS)
+def test_refusals_have_the_format_of_the_client(tmp_path: Path, path: str) -> None:
+    bodies: list[tuple[Any, int]] = [
+        ({"model": 5}, 400),
+        ([], 400),
+        (
+            {"model": "no-such-model-anywhere", "messages": [{"role": "user", "content": "x"}], "input": "x"},
+            400,
+        ),
+        (
+            {
+                "model": "builtin/solver",
+                "messages": [{"role": "user", "content": "x"}],
+                "input": "x",
+                "tools": [
+                    {"type": "function", "name": "t", "parameters": [], "input_schema": []}
+                    | {"function": {"name": "t", "parameters": []}}
+                ],
+            },
+            400,
+        ),
+        ({"model": "m", "messages": [{"role": "wizard", "content": "x"}], "input": [{"type": "x"}]}, 400),
+    ]
+
+    async def story(caller: Caller) -> None:
+        for body, status in bodies:
+            refusal: Any = await caller.call("POST", path, body, status=status)
+            for name in ERRORS[path]:
+                refusal = refusal[name]
+            assert isinstance(refusal, str)
+            assert refusal
+        assert (await caller.call("GET", "/api/sessions"))["items"] == []
+
+    with_gateway(tmp_path, "vllm", SCRIPT, story)
+
+
+def test_provider_failure_before_the_first_word_is_an_http_error(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        for stream in (False, True):
+            async with openai_client(caller) as client:
+                with pytest.raises(openai.RateLimitError):
+                    await client.chat.completions.create(
+                        model=caller.model, messages=[{"role": "user", "content": "x"}], stream=stream
+                    )
+            async with anthropic_client(caller) as client:
+                with pytest.raises(anthropic.RateLimitError):
+                    await client.messages.create(
+                        model=caller.model,
+                        max_tokens=99,
+                        messages=[{"role": "user", "content": "x"}],
+                        stream=stream,
+                    )
+
+    refused = {"text": "x", "fault": {"kind": "status", "status": 429, "again": False}}
+    with_gateway(tmp_path, "vllm", [refused] * 4, story)
+
+
+def test_lists_of_models_have_the_format_of_the_client(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async with openai_client(caller) as client:
+            names = [model.id async for model in client.models.list()]
+        assert "builtin/solver" in names
+        async with anthropic_client(caller) as client:
+            assert [model.id async for model in client.models.list()] == names
+        tags = await caller.call("GET", "/api/tags")
+        assert [model["name"] for model in tags["models"]] == names
+        assert (await caller.call("GET", "/api/version"))["version"]
+
+    with_gateway(tmp_path, "vllm", SCRIPT, story)
+
+
+def test_ollama_client_gets_thoughts_and_answer(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        body = {"model": caller.model, "messages": [{"role": "user", "content": "17 * 3 - 9?"}]}
+        whole = await caller.call("POST", "/api/chat", body | {"stream": False})
+        assert whole["message"]["thinking"] == THOUGHT
+        assert (whole["message"]["content"], whole["done"]) == (ANSWER, True)
+        async with caller.http.post(f"{caller.url}/api/chat", json=body) as response:
+            lines = [json.loads(line) for line in (await response.text()).splitlines()]
+        assert "".join(line["message"].get("thinking", "") for line in lines) == THOUGHT
+        assert "".join(line["message"]["content"] for line in lines) == ANSWER
+        assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True]
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+def test_tool_loop_goes_on_after_a_restart_and_for_its_owner_only(tmp_path: Path) -> None:
+    messages: list[Any] = [{"role": "user", "content": "Where is it warmest?"}]
+
+    async def one_step(caller: Caller) -> None:
+        async with openai_client(caller) as client:
+            reply = await client.chat.completions.create(
+                model=caller.model,
+                messages=messages,
+                tools=[{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}],
+            )
+        (call,) = reply.choices[0].message.tool_calls
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call.model_dump()]})
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": "18 degrees"})
+
+    async def look_up_as_others(caller: Caller) -> None:
+        history = read_history(parse_request(json.dumps({"model": "m", "messages": messages}).encode()).steps)
+        fingerprints = [exchange.fingerprint for exchange in history.exchanges]
+        owner = caller.gateway.local_owner
+        for user, workspace, count in (
+            (owner.user, owner.workspace, 2),
+            (owner.user + 1, owner.workspace, 0),
+            (owner.user, owner.workspace + 1, 0),
+        ):
+            query = partial(
+                find_answers, owner=Owner(user, workspace), fingerprints=fingerprints, turn_ids=()
+            )
+            assert len(await caller.database.read(query)) == count
+
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, one_step)
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT[1:], one_step)
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, look_up_as_others)

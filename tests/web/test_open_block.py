@@ -1,0 +1,168 @@
+"""What is behind the header: steps on a rail, readable calls, times, a body that shows that more follows."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+from tests.web.element_states import running_thought, show_block
+
+Event = dict[str, Any]
+FERNS = [{"name": "bracken", "height": 120}, {"name": "maidenhair", "height": 40}]
+
+
+def call(number: int, name: str, text: str, result: str, at: tuple[int, int]) -> list[tuple[Event, int]]:
+    """A call of a tool that began and came back at these times."""
+    return [
+        ({"type": "block.started", "block": number, "kind": "tool_call", "name": name}, at[0]),
+        ({"type": "block.grew", "block": number, "text": text}, at[0]),
+        ({"type": "block.ended", "block": number}, at[0]),
+        ({"type": "tool.finished", "block": number, "result": result}, at[1]),
+    ]
+
+
+def run() -> list[tuple[Event, int]]:
+    """Two tools, and an assistant with a thought of its own."""
+    return [
+        ({"type": "turn.started"}, 0),
+        *call(0, "calc", '{"expression": "8 × (7 + 4 − 8)"}', '{"value": 24}', (0, 500)),
+        *call(1, "search", '{"query": "ferns", "limit": 2}', json.dumps(FERNS), (500, 2000)),
+        ({"type": "block.started", "block": 2, "kind": "assistant_call", "name": "Checker"}, 2000),
+        ({"type": "block.grew", "block": 2, "text": "Check the heights"}, 2000),
+        ({"type": "block.ended", "block": 2}, 2000),
+        ({"type": "block.started", "block": 3, "kind": "reasoning", "parent": 2}, 2100),
+        ({"type": "block.grew", "block": 3, "text": "Both are right."}, 2100),
+        ({"type": "block.ended", "block": 3}, 3900),
+        ({"type": "tool.finished", "block": 2, "result": "They are right."}, 4000),
+    ]
+
+
+STEPS = """() => [...block.shadowRoot.querySelectorAll(".body > .steps > .step")].map(step => {
+  const text = part => {
+    const one = step.querySelector(`[part='${part}']`);
+    return one && one.checkVisibility() ? one.innerText : "";
+  };
+  return {line: text("preview"), time: text("step-time"), input: text("input"), result: text("result"),
+    cells: [...step.querySelectorAll("td, th")].map(one => one.textContent),
+    rail: getComputedStyle(step, "::before").content !== "none"};
+})"""
+
+
+def test_calls_are_readable(page: Page) -> None:
+    """Arguments and results as fields and tables, times on the right, a rail between the steps."""
+    show_block(page, run(), id="block", open=True, now=5000)
+    calc, search, checker = page.evaluate(STEPS)
+    assert calc["line"] == "expression: 8 × (7 + 4 − 8)"
+    assert (calc["time"], calc["result"]) == ("0.5s", "value: 24")
+    assert (search["line"], search["input"]) == ("", "query: ferns\nlimit: 2")
+    assert search["cells"] == ["name", "height", "bracken", "120", "maidenhair", "40"]
+    assert search["time"] == "1.5s"
+    assert (checker["line"], checker["time"]) == ("Check the heights", "2.0s")
+    assert [step["rail"] for step in (calc, search, checker)] == [True, True, False]
+
+
+def test_result_of_an_assistant_stands_after_its_steps(page: Page) -> None:
+    show_block(page, run(), id="block", open=True, now=5000)
+    tops = page.evaluate(
+        """() => {
+          const step = block.shadowRoot.querySelector(".step[data-kind=assistant_call]");
+          return [step.querySelector(".steps"), [...step.querySelectorAll(".result")].at(-1)].map(one =>
+            one.getBoundingClientRect().top);
+        }"""
+    )
+    assert tops[0] < tops[1]
+    text = page.evaluate("() => block.shadowRoot.querySelector('.body').innerText")
+    assert text.count("Check the heights") == 1
+
+
+def test_json_that_is_not_complete_or_no_object_stays_as_it_is(page: Page) -> None:
+    events = [
+        ({"type": "turn.started"}, 0),
+        *call(0, "odd", '{"a": 1', "[1, 2", (0, 1)),
+        *call(1, "deep", "", '{"a": {"b": [1]}}', (0, 1)),
+    ]
+    show_block(page, events, id="block", open=True, now=10)
+    odd, deep = page.evaluate(STEPS)
+    assert (odd["line"], odd["result"]) == ('{"a": 1', "[1, 2")
+    assert '"b": [' in deep["result"]
+
+
+def test_timeline_shows_the_run_to_scale(page: Page) -> None:
+    show_block(page, run(), id="block", open=True, now=5000)
+    page.locator("thinking-block button[part=timeline]").click()
+    page.wait_for_function("() => block.shadowRoot.querySelector('ol.timeline')")
+    bars = page.evaluate(
+        """() => {
+          const track = block.shadowRoot.querySelector(".bar-track").getBoundingClientRect();
+          return [...block.shadowRoot.querySelectorAll(".bar-row")].map(row => {
+            const {left, width} = row.querySelector(".bar").getBoundingClientRect();
+            const name = row.querySelector(".bar-name").textContent;
+            return [name, Math.round((left - track.left) / track.width * 40),
+              Math.round(width / track.width * 40), row.querySelector(".bar-time").textContent];
+          });
+        }"""
+    )
+    assert bars == [
+        ["calc", 0, 5, "0.5s"],
+        ["search", 5, 15, "1.5s"],
+        ["Checker", 20, 20, "2.0s"],
+        ["Thinking", 21, 18, "1.8s"],
+    ]
+    assert not page.locator("thinking-block .steps").first.is_visible()
+    page.locator("thinking-block button[part=timeline]").click()
+    assert page.locator("thinking-block .body > .steps").is_visible()
+
+
+def test_body_that_scrolls_shows_that_more_follows(page: Page) -> None:
+    """A fade at its end, and a button that shows all of it; a short one has neither."""
+    show_block(page, running_thought("A line.\n\n" * 80), id="block", open=True, now=1000)
+    page.evaluate(
+        """() => { block.tell({type: "block.ended", block: 0}, 2000);
+          block.tell({type: "turn.ended", finish: "stop"}, 2000); }"""
+    )
+    button = page.locator("thinking-block [part=show-all]")
+    height = "() => block.shadowRoot.querySelector('.body').clientHeight"
+    fade = "() => getComputedStyle(block.shadowRoot.querySelector('.body'), '::after').position"
+    assert page.evaluate(fade) == "sticky"
+    before = page.evaluate(height)
+    button.click()
+    assert page.evaluate(height) > before * 2
+    assert button.inner_text() == "Show less"
+    button.click()
+    assert page.evaluate(height) == before
+    page.evaluate("() => block.remove()")
+    show_block(page, running_thought("One line."), id="block", open=True, now=1000)
+    assert not button.is_visible()
+
+
+@pytest.mark.parametrize("lang", ["en", "pt-BR"])
+def test_separators_stand_between_the_words_in_both_directions(page: Page, lang: str) -> None:
+    """The dot of the word count stands on the side of the label."""
+    page.evaluate("lang => { document.documentElement.lang = lang; }", lang)
+    sides = []
+    for direction in ("ltr", "rtl"):
+        page.evaluate("dir => { document.documentElement.dir = dir; stage.replaceChildren(); }", direction)
+        ended = [
+            ({"type": "block.ended", "block": 0}, 4200),
+            ({"type": "turn.ended", "finish": "stop"}, 4200),
+        ]
+        show_block(page, running_thought() + ended, id="block")
+        sides.append(
+            page.evaluate(
+                """() => ["before", "after"].map(side => {
+                  const meta = block.shadowRoot.querySelector("[part=meta]");
+                  return getComputedStyle(meta, `::${side}`).content !== "none";
+                })"""
+            )
+        )
+    assert sides == [[True, False], [False, True]]
+
+
+def test_r077_gear_turns_where_the_page_wants_one(page: Page) -> None:
+    """R077: the icon is a dot that breathes, or a gear that turns; at rest it is the thought."""
+    show_block(page, running_thought(), id="block", now=1000, attributes={"running-icon": "gear"})
+    moving = """() => { const sign = block.shadowRoot.querySelector("[part=icon] slot").firstChild;
+      return [sign.localName, sign.getAnimations().length]; }"""
+    assert page.evaluate(moving) == ["svg", 1]
+    page.evaluate("() => block.tell({type: 'turn.ended', finish: 'stop'}, 2000)")
+    assert page.evaluate(moving) == ["svg", 0]

@@ -1,0 +1,270 @@
+"""What the page says while it waits, when something goes wrong, and where a search leads."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, block_events, open_visit
+
+CUT = [
+    *block_events(0, "reasoning", "Two lines."),
+    {"type": "block.started", "block": 1, "kind": "text"},
+    {"type": "block.grew", "block": 1, "text": "The first line, and"},
+    {"type": "block.ended", "block": 1, "interrupted": True},
+]
+ENDS = {
+    "cut off": [*CUT, {"type": "turn.ended", "finish": "length"}],
+    "failed": [
+        *block_events(0, "reasoning", "Hm."),
+        {"type": "turn.failed", "code": "overloaded", "message": "Busy."},
+    ],
+    "no key": [{"type": "turn.failed", "code": "invalid_api_key", "message": "The key is wrong."}],
+    "stopped": [*CUT, {"type": "turn.ended", "finish": "cancelled"}],
+}
+CARD = """() => {
+  const card = document.querySelector(".error-card");
+  const answer = document.querySelector(".answer");
+  return {
+    cards: document.querySelectorAll(".error-card").length, text: card.querySelector("p").textContent,
+    buttons: [...card.querySelectorAll("button")].map(one => one.textContent),
+    icon: !!card.querySelector("svg"),
+    below: answer.hidden || answer.getBoundingClientRect().bottom <= card.getBoundingClientRect().top,
+    inBlock: document.querySelector("thinking-block").shadowRoot
+      .querySelector("[part=notice]").checkVisibility(),
+    mild: card.classList.contains("mild"),
+  };
+}"""
+
+
+def stored_turn(gateway: GatewayProcess, page: Page, title: str, events: list[dict[str, Any]]) -> None:
+    session = gateway.import_events(title, events)
+    page.goto(f"{gateway.url}/#{session}")
+    page.reload()
+    page.wait_for_selector(".error-card")
+
+
+def test_every_end_without_an_answer_has_one_card_below_the_text(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """An icon, one sentence and the button that helps, where the text breaks off."""
+    page = visit.open()
+    cards = {}
+    for name, events in ENDS.items():
+        stored_turn(gateway, page, name, events)
+        cards[name] = card = page.evaluate(CARD)
+        assert (card["cards"], card["icon"], card["below"], card["inBlock"]) == (1, True, True, False), (
+            name,
+            card,
+        )
+    assert {name: (card["buttons"], card["mild"]) for name, card in cards.items()} == {
+        "cut off": (["Resume"], True),
+        "failed": (["Try again"], False),
+        "no key": (["Choose who answers"], False),
+        "stopped": (["Try again"], True),
+    }
+    assert cards["cut off"]["text"] == "The length limit cut the answer off."
+    assert "Busy." in cards["failed"]["text"]
+
+
+def test_a_refused_question_has_a_card_and_another_try(visit: PageVisit) -> None:
+    """It is said once, to a screen reader too; the question is in the message box until it gets through."""
+    page = visit.open()
+    error = {"error": {"code": "unavailable", "message": "The gateway is stopping."}}
+    page.route("**/turns", lambda route: route.fulfill(status=500, json=error))
+    ask(page, QUICK_QUESTION)
+    card = page.locator(".error-card")
+    expect(card).to_contain_text("The gateway is stopping.")
+    expect(page.locator("[role=status]", has_text="The gateway is stopping.")).to_have_count(1)
+    assert page.locator(".toast").count() == 0
+    assert page.input_value("#message") == QUICK_QUESTION
+    page.unroute_all()
+    card.get_by_role("button", name="Try again").click()
+    page.wait_for_selector(".answer >> text=51")
+    assert page.locator(".error-card").count() == 0
+    assert page.input_value("#message") == ""
+
+
+def test_toasts_leave_and_cover_no_answer(visit: PageVisit) -> None:
+    page = visit.open()
+    page.clock.install()
+    page.keyboard.press("Alt+t")
+    toast = page.locator(".toast")
+    toast.wait_for()
+    boxes = page.evaluate(
+        """() => [".toast", ".scroll", ".composer"].map(one =>
+          document.querySelector(one).getBoundingClientRect().toJSON())"""
+    )
+    assert boxes[1]["bottom"] <= boxes[0]["top"]
+    assert boxes[0]["bottom"] <= boxes[2]["top"] + 1
+    page.clock.run_for(20_000)
+    expect(toast).to_have_count(0)
+
+
+def answer_by_nobody(page: Page, model: str) -> None:
+    """Have a turn started that says nothing."""
+    turn = {"id": "trn_quiet", "session": "ses_1", "state": "running", "agent": "", "model": model}
+    page.route("**/turns", lambda route: route.fulfill(json=turn))
+    page.route("**/api/turns/trn_quiet/events*", lambda route: None)
+
+
+@pytest.mark.parametrize(("model", "thinks"), [("gpt-4o", False), ("claude-opus-4.5", True)])
+def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
+    visit: PageVisit, model: str, thinks: bool
+) -> None:
+    """A model that does not think has no thinking block; after 20 s it is said that the wait goes on."""
+    page = visit.open()
+    page.locator(".composer .chip").first.click()
+    page.locator("dialog .option").first.wait_for()
+    page.keyboard.type(model)
+    page.keyboard.press("Enter")
+    answer_by_nobody(page, model)
+    page.clock.install()
+    ask(page, "hello")
+    page.wait_for_selector(".exchange[aria-busy]")
+    page.clock.run_for(3500)
+    block = page.locator("thinking-block [part=root]")
+    if thinks:
+        expect(block).to_contain_text("Waiting…")
+        expect(page.locator("thinking-block [part=timer]")).to_have_text("3s")
+    else:
+        expect(block).to_be_hidden()
+        expect(page.locator(".link-state")).to_have_text("Waiting… 3s")
+    page.clock.run_for(20_000)
+    expect(page.locator(".link-state")).to_contain_text("Still waiting")
+    page.clock.run_for(60_000)
+    expect(page.locator(".link-state")).to_contain_text("Still waiting")
+
+
+def events_of_a_thought(route: Route) -> None:
+    """A thought begins, and the connection breaks."""
+    events = [
+        {"type": "turn.started", "model": "solver"},
+        {"type": "block.started", "block": 0, "kind": "reasoning"},
+        {"type": "block.grew", "block": 0, "text": "Let me see."},
+    ]
+    frames = [
+        f"data: {json.dumps({'seq': seq, 'at_ms': 1_790_000_000_000, 'event': event})}\n\n"
+        for seq, event in enumerate(events)
+    ]
+    if "after=" in route.request.url:
+        route.abort()
+    else:
+        route.fulfill(body="".join(frames), headers={"Content-Type": "text/event-stream"})
+
+
+def test_a_lost_connection_does_not_go_on_pulsing(visit: PageVisit) -> None:
+    page = visit.open()
+    answer_by_nobody(page, "solver")
+    page.route("**/api/turns/trn_quiet/events*", events_of_a_thought)
+    ask(page, "hello")
+    expect(page.locator("thinking-block[status=disconnected] [part=label]")).to_have_text("Connection lost")
+    assert page.locator("thinking-block .dot").count() == 0
+    expect(page.locator(".error-card")).to_have_count(1)
+    expect(page.locator(".error-card").get_by_role("button", name="Resume")).to_be_visible()
+
+
+def test_a_search_hit_opens_at_its_words(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """R139: thoughts are searched where somebody asks for it. Next and previous lead from place to place."""
+    gateway.import_exchanges(
+        "Ferns",
+        ("Which fern?", "The **quiet** bracken grows here.\n\n" * 30, "The `bracken` wins. Yes, bracken."),
+    )
+    page = visit.open()
+    page.keyboard.press("Control+k")
+    page.fill("dialog [type=search]", "bracken")
+    page.locator("dialog .hit").first.wait_for()
+    assert page.locator("dialog .hit .kind").all_inner_texts() == ["Answer"]
+    assert "`" not in page.inner_text("dialog .hit-text")
+    page.locator("dialog .hit").first.click()
+    expect(page.locator(".finder .count")).to_contain_text("of 32")
+    marked = "() => [...CSS.highlights.get('found-thought') ?? []].map(one => one.toString())"
+    page.wait_for_function(f"() => ({marked})().length === 1")
+    assert page.evaluate(marked) == ["bracken"]
+    in_answer = """() => {
+      const [range] = CSS.highlights.get("found-thought");
+      return document.querySelector(".answer").contains(range.startContainer);
+    }"""
+    assert page.evaluate(in_answer)
+    page.get_by_role("button", name="Previous").click()
+    page.wait_for_function(f"() => !({in_answer})()")
+    assert page.evaluate("() => document.querySelector('thinking-block').open")
+
+    page.keyboard.press("Control+k")
+    page.get_by_label("Thoughts").check()
+    page.fill("dialog [type=search]", "quiet bracken")
+    hit = page.locator("dialog .hit", has=page.locator(".kind.thought"))
+    hit.wait_for()
+    assert "**" not in hit.inner_text()
+
+
+def test_the_picker_takes_any_model_and_says_what_is_missing(visit: PageVisit) -> None:
+    page = visit.open()
+    page.locator(".composer .chip").first.click()
+    page.locator("dialog .option").first.wait_for()
+    groups = page.locator("dialog .rows h3").all_inner_texts()
+    assert "On a server of your own" not in groups, "nobody listens there"
+    page.keyboard.type("opus-4.5")
+    expect(page.locator("dialog .option").first).to_contain_text("no key for anthropic")
+    page.fill("dialog [type=search]", "openrouter/some/new-model:free")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Who answers: openrouter/some/new-model:free")).to_be_visible()
+
+
+def test_language_is_the_browsers_until_somebody_chooses(browser: Browser, gateway: GatewayProcess) -> None:
+    """A visit with one language decides nothing for another browser."""
+    gateway.call("/api/preferences", {}, "PUT")
+    for locale, lang in (("pt-BR", "pt-BR"), ("en-US", "en-US"), ("pt-PT", "pt-BR")):
+        with open_visit(browser, gateway.url, locale=locale) as visit:
+            page = visit.open()
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("() => document.documentElement.lang") == lang
+    assert gateway.call("/api/preferences")["language"] == "en-US"
+
+
+def test_an_agent_without_a_name_is_no_id(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Old", ("one", "", "1"))
+    page = visit.open()
+    body = {
+        "id": session,
+        "title": "Old",
+        "agent": "agt_unknown",
+        "model": "",
+        "created_ms": 0,
+        "updated_ms": 0,
+    }
+    page.route(f"**/api/sessions/{session}?limit=1", lambda route: route.fulfill(json=body))
+    page.goto(f"{gateway.url}/#{session}")
+    expect(page.get_by_role("button", name="Who answers: Agent")).to_be_visible()
+    assert "agt_" not in page.inner_text("body")
+
+
+@pytest.mark.parametrize("size", [(1366, 600), (390, 660), (320, 600), (1280, 800)], ids=str)
+def test_the_welcome_page_begins_at_its_top(
+    browser: Browser, gateway: GatewayProcess, size: tuple[int, int]
+) -> None:
+    with open_visit(browser, gateway.url, viewport={"width": size[0], "height": size[1]}) as visit:
+        page = visit.open()
+        page.wait_for_load_state("networkidle")
+        logo = page.locator(".welcome .logo").bounding_box()
+        bar = page.locator(".bar").bounding_box()
+        assert logo is not None
+        assert bar is not None
+        assert logo["y"] >= bar["y"] + bar["height"]
+        assert page.evaluate("() => document.querySelector('.scroll').scrollTop") == 0
+
+
+def test_a_title_is_renamed_in_its_place(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Old name", ("one", "", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    page.locator("h1").dblclick()
+    page.get_by_label("Title").fill("New name")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("New name")
+    expect(page.locator("nav a", has_text="New name")).to_be_visible()
+    page.locator("h1").dblclick()
+    page.get_by_label("Title").fill("Another")
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_have_text("New name")
+    assert gateway.call(f"/api/sessions/{session}")["title"] == "New name"

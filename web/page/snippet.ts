@@ -1,0 +1,50 @@
+/** The snippet of a search hit as it is read: without the marks of markdown, and with the words that were found. */
+
+import type { SearchHit } from "./api.js";
+import { h } from "./dom.js";
+
+/** Marks of headings, quotes, lists, emphasis, code and links; a star or a line between spaces is none. */
+const MARKUP =
+  /^\s*(?:#{1,6}|>|[-*+])\s+|\*\*|~~|`+|\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*])/gm;
+
+export interface Snippet {
+  text: string;
+  /** The ranges of the words that were found, in UTF-16 units of `text`. */
+  marks: [number, number][];
+}
+
+/** The text of a snippet without markup. The hit's own marks count code points. */
+export function readSnippet({ snippet, marks }: Pick<SearchHit, "snippet" | "marks">): Snippet {
+  const points = [...snippet];
+  const unitOf = (point: number): number => points.slice(0, point).join("").length;
+  const removed = [...snippet.matchAll(MARKUP)].map(({ 0: mark, index }) => [index, index + mark.length] as const);
+  /** Where a unit of the snippet stands once the markup before it is gone. */
+  const moved = (unit: number): number =>
+    unit - removed.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(end, unit) - start), 0);
+  return {
+    text: snippet.replace(MARKUP, ""),
+    marks: marks.map(([start, end]) => [moved(unitOf(start)), moved(unitOf(end))]),
+  };
+}
+
+/** The words to look for where a hit is opened: the first that was found, with those right after it. */
+export function soughtWords({ text, marks }: Snippet): string {
+  const [first, ...others] = marks;
+  if (!first) return "";
+  let [start, end] = first;
+  for (const [nextStart, nextEnd] of others) {
+    if (text.slice(end, nextStart) !== " ") break;
+    end = nextEnd;
+  }
+  return text.slice(start, end);
+}
+
+export function snippetNodes({ text, marks }: Snippet): (Node | string)[] {
+  const nodes: (Node | string)[] = [];
+  let at = 0;
+  for (const [start, end] of marks) {
+    nodes.push(text.slice(at, start), h("mark", null, text.slice(start, end)));
+    at = end;
+  }
+  return [...nodes, text.slice(at)];
+}

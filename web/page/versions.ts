@@ -1,0 +1,89 @@
+/** The versions of an answer: which one is shown, the way to the others, and all of them side by side. */
+
+import { loadMessages } from "./chat-requests.js";
+import { addDialogWords } from "./dialog-words.js";
+import { open } from "./dialogs.js";
+import { button, h } from "./dom.js";
+import { Exchange, type ExchangeHost } from "./exchange.js";
+import { showError } from "./toasts.js";
+import { t } from "./words.js";
+
+addDialogWords();
+
+/** Adds what can be done with a question: edit it, and go to other versions of it. */
+export function addQuestionTools(exchange: Exchange): void {
+  const { promptsNode, prompt, versions, host, id } = exchange;
+  const edit = (): void => editPrompt(promptsNode, prompt, (text) => host.replace(id, text));
+  promptsNode.append(
+    h(
+      "div",
+      { class: "question-tools" },
+      button(t("edit"), "pencil", edit, { bare: true, class: "quiet edit-prompt" }),
+      versions[1] && versionsNode(exchange),
+    ),
+  );
+}
+
+/** ‹ 2/3 ›, and a button that compares them. */
+function versionsNode({ id, versions, host }: Exchange): HTMLElement {
+  const at = versions.indexOf(id);
+  const step = (name: string, by: number): HTMLElement =>
+    button(name, by < 0 ? "left" : "right", () => host.showVersion(versions[at + by] as string), {
+      bare: true,
+      class: "quiet",
+      disabled: !versions[at + by],
+    });
+  return h(
+    "div",
+    { class: "versions", role: "group", "aria-label": t("versions") },
+    step(t("versions.previous"), -1),
+    h("span", { class: "muted small" }, `${at + 1}/${versions.length}`),
+    step(t("versions.next"), 1),
+    button(t("versions.compare"), "compare", () => void compare(host, versions).catch(showError), {
+      bare: true,
+      class: "quiet",
+    }),
+  );
+}
+
+/** Shows every version beside the others, each with its question and its thinking. */
+async function compare(host: ExchangeHost, versions: string[]): Promise<void> {
+  const pages = await Promise.all(versions.map((turn) => loadMessages(host.session(), 1, { turn })));
+  const columns = pages.map(({ items }, index) => {
+    const id = versions[index] as string;
+    const exchange = new Exchange(id, host);
+    for (const message of items) if (message.turn === id) exchange.showMessage({ ...message, versions: [] });
+    exchange.node.removeAttribute("id");
+    return h("section", { "aria-label": `${index + 1}/${versions.length}` }, exchange.node);
+  });
+  open(t("versions.compare"), "wide compare", h("div", { class: "columns" }, ...columns));
+}
+
+/** A field in the place of a question, to ask another one there. */
+function editPrompt(asked: HTMLElement, prompt: string, send: (text: string) => void): void {
+  const area = h("textarea", { class: "input", rows: 3, "aria-label": t("edit") });
+  const close = (): void => form.replaceWith(asked);
+  const form = h(
+    "form",
+    { class: "edit stack" },
+    area,
+    h(
+      "div",
+      { class: "dialog-foot" },
+      button(t("cancel"), null, close, { class: "plain" }),
+      h("button", { class: "primary" }, t("send")),
+    ),
+  );
+  area.value = prompt;
+  area.onkeydown = (event) => {
+    if (event.key === "Escape") close();
+  };
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    const text = area.value.trim();
+    close();
+    if (text) send(text);
+  };
+  asked.replaceWith(form);
+  area.focus();
+}

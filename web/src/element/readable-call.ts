@@ -1,0 +1,68 @@
+/** What a call was asked and came back with, as a person reads it: fields by name, rows as a table, the rest as it is. */
+
+import { make, textNodes } from "./dom.js";
+
+/** Longer texts are not taken apart: nobody reads them as fields. */
+const LONGEST = 20_000;
+const MOST_ROWS = 50;
+
+type Fields = Record<string, unknown>;
+
+/** `expression: 8 × (7 + 4 − 8)` for the JSON of an object; null for anything else, and for what is not complete. */
+export function readableFields(json: string): string[] | null {
+  const value = parsed(json);
+  if (!fields(value) || !Object.keys(value)[0]) return null;
+  return Object.entries(value).map(([name, field]) => `${name}: ${text(field)}`);
+}
+
+/** The result of a call: a table of JSON rows, fields, JSON with line breaks, or the text itself. */
+export function resultNodes(result: string, shortened: string): (ChildNode | string)[] {
+  const value = parsed(result);
+  if (Array.isArray(value) && value[0] && value.length <= MOST_ROWS && value.every(flat)) return [table(value)];
+  if (flat(value)) return textNodes((readableFields(result) ?? []).join("\n") || result);
+  if (value && typeof value === "object") return [make("pre", "code", JSON.stringify(value, null, 2))];
+  return textNodes(shortened);
+}
+
+function table(rows: Fields[]): HTMLElement {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cells = (tag: "th" | "td", values: string[]): HTMLElement =>
+    make("tr", "", ...values.map((value) => make(tag, "", ...textNodes(value))));
+  return make(
+    "table",
+    "",
+    make("thead", "", cells("th", names)),
+    make(
+      "tbody",
+      "",
+      ...rows.map((row) =>
+        cells(
+          "td",
+          names.map((name) => text(row[name] ?? "")),
+        ),
+      ),
+    ),
+  );
+}
+
+function parsed(json: string): unknown {
+  if (json.length > LONGEST || !/^\s*[[{]/.test(json)) return null;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null; // not complete, or no JSON at all: it is shown as it is
+  }
+}
+
+function fields(value: unknown): value is Fields {
+  return !!value && typeof value === "object" && !Array.isArray(value);
+}
+
+/** An object without objects in it. */
+function flat(value: unknown): value is Fields {
+  return fields(value) && Object.values(value).every((field) => field === null || typeof field !== "object");
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
