@@ -143,7 +143,7 @@ def test_no_route_gives_hidden_thinking(tmp_path: Path, shown: ThinkingShown) ->
             for request, content in received.items():
                 assert SECRET.encode() not in content, request
             turn = msgspec.json.decode(received[f"GET /api/turns/{paths['turn']}"])
-            assert turn["content"] == "A gull is a bird."
+            assert turn["copy_text"] == "A gull is a bird."
             assert [notice["code"] for notice in turn["notices"]] == ["thinking_hidden"]
             tells_length = shown is ThinkingShown.LENGTH
             assert (turn["usage"].get("output") is not None) == tells_length

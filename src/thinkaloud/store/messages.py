@@ -30,6 +30,15 @@ _SELECT_MESSAGES = (
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
     .order_by(messages.c.turn, messages.c.position)
 )
+_SELECT_SIZES = (
+    select(
+        messages.c.turn,
+        func.sum(func.length(parts.c.text) + func.coalesce(func.length(parts.c.result), 0)),
+    )
+    .join(parts, parts.c.message == messages.c.key)
+    .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
+    .group_by(messages.c.turn)
+)
 _SELECT_CONTENTS = (
     select(messages.c.role, messages.c.content)
     .where(messages.c.turn == bindparam("of"))
@@ -87,6 +96,12 @@ def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[St
 def contents_of(conn: Connection, turn_key: int) -> list[tuple[Role, str]]:
     """Return role and content of the messages of a turn in order. No thought is read."""
     return [(Role(role), content) for role, content in conn.execute(_SELECT_CONTENTS, {"of": turn_key})]
+
+
+def sizes_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, int]:
+    """Return the number of characters of the answers of some turns, by turn key."""
+    rows = conn.execute(_SELECT_SIZES, {"turns": turn_keys})
+    return {turn: size for turn, size in rows}
 
 
 def turn_of(message: StoredMessage) -> Turn:
