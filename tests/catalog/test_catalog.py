@@ -83,13 +83,13 @@ WRONG = {
         '[replays.x]\nform = "none"\ncolour = "red"\n',
         "my.toml: [replays.x]: Object contains unknown field `colour`. Correct the field. "
         "Allowed fields: name, form, field, default, required, allowed, prefix_bound, "
-        "echo_empty, fact.",
+        "echo_empty, drops_blank_text, thought_first, fact.",
     ),
     "bad word": (
         '[replays.x]\nform = "folded"\n',
         "my.toml: [replays.x]: Invalid enum value 'folded' - at `$.form`. Correct the field. "
         "Allowed fields: name, form, field, default, required, allowed, prefix_bound, "
-        "echo_empty, fact.",
+        "echo_empty, drops_blank_text, thought_first, fact.",
     ),
     "missing fact": (
         '[models.x]\nthinking = "always"\n',

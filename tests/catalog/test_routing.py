@@ -249,9 +249,9 @@ def test_an_unknown_model_is_refused_with_suggestions(name: str, message: str) -
     ("name", "message"),
     [
         (
-            "azure/gpt-5",
-            "Unknown provider 'azure' in 'azure/gpt-5'. Use openai/gpt-5, openrouter/gpt-5, or add a row for "
-            "the provider to your own catalog file. Nothing was sent.",
+            "siliconflow/gpt-5",
+            "Unknown provider 'siliconflow' in 'siliconflow/gpt-5'. Use openai/gpt-5, openrouter/gpt-5, or "
+            "add a row for the provider to your own catalog file. Nothing was sent.",
         ),
         (
             "mylocal/deepseek-v4-pro",

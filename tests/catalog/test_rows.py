@@ -37,7 +37,7 @@ PROVIDERS = pytest.mark.parametrize(
 def test_every_row_has_a_date_and_a_source() -> None:
     for row in ROWS:
         assert row.fact is not None, row
-        assert date.fromisoformat(row.fact.as_of) <= date(2026, 11, 16), row
+        assert date.fromisoformat(row.fact.as_of) <= date(2026, 11, 17), row
         assert row.fact.source.startswith(("https://", "docs/")), row
 
 
@@ -59,9 +59,9 @@ def test_every_provider_is_local_or_uses_tls(provider: Provider) -> None:
 
 
 def test_providers_without_a_base_url() -> None:
-    """Bedrock's URL contains a region; the built-in model gets its URL when it is started."""
+    """The built-in model gets its URL when it is started."""
     without = [name for name, provider in CATALOG.providers.items() if not provider.base_url]
-    assert without == ["bedrock", "builtin"]
+    assert without == ["builtin"]
 
 
 @MODELS
@@ -222,7 +222,7 @@ def test_every_replay_row_is_tested_and_used() -> None:
     used = {provider.replay for provider in CATALOG.providers.values()}
     used |= {name for model in CATALOG.models.values() for name in model.replay.values()}
     assert used == set(CATALOG.replays)
-    assert len(CATALOG.replays) == 15
+    assert len(CATALOG.replays) == 17
 
 
 @PROVIDERS

@@ -325,7 +325,6 @@ NOTES = {
         ("gemini-2.5-pro", OFF),
         ThinkingParameters(
             budget_tokens=128,
-            display="include",
             notes=(
                 "Thinking cannot be turned off: gemini-2.5-pro always thinks. The smallest "
                 "budget was requested: 128 tokens.",
@@ -356,7 +355,6 @@ NOTES = {
         ("openrouter/anthropic/claude-sonnet-5.5", OFF),
         ThinkingParameters(
             effort="low",
-            display="auto",
             notes=(
                 "Thinking cannot be turned off: anthropic/claude-sonnet-5.5 always thinks. The "
                 "lowest effort was requested: low.",

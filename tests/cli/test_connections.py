@@ -8,7 +8,7 @@ from tests.cli.environment import KEY, UserHome, running_simulator
 
 from thinkaloud.cli import main
 from thinkaloud.cli.connections import find_connections
-from thinkaloud.cli.settings import user_catalog
+from thinkaloud.client.user_catalog import load_catalog
 
 Output = pytest.CaptureFixture[str]
 
@@ -18,7 +18,7 @@ def test_ask_names_local_servers_and_keys(home: UserHome, capsys: Output) -> Non
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "how do I connect a real model?"]) == 0
-        connections = find_connections(user_catalog())
+        connections = find_connections(load_catalog())
     out, err = capsys.readouterr()
     assert [found.provider for found in connections.servers] == ["ollama"]
     assert f"- ollama runs at {connections.servers[0].url}" in out
@@ -41,6 +41,6 @@ def test_another_program_at_the_port_is_not_offered(home: UserHome) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         rows = f'[providers.vllm]\nbase_url = "http://127.0.0.1:{server.server_port}/v1"\n'
         (home.folder / "catalog.toml").write_text(rows, "utf-8")
-        connections = find_connections(user_catalog())
+        connections = find_connections(load_catalog())
         server.shutdown()
     assert "vllm" not in [found.provider for found in connections.servers]

@@ -9,8 +9,10 @@ import pytest
 from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
-from thinkaloud.catalog import builtin_catalog
+from thinkaloud.catalog import ThinkingSupport, builtin_catalog
 from thinkaloud.cli import main
+from thinkaloud.client.user_catalog import load_catalog, user_catalog_path
+from thinkaloud.simulators.openrouter_rules import MODELS, OpenRouterModel
 
 Output = pytest.CaptureFixture[str]
 LISTED = sorted(name for name, row in CATALOG_ROWS.items() if builtin_catalog().providers[row].models_path)
@@ -86,6 +88,23 @@ def test_models_refresh_reads_the_providers_list(name: str, home: UserHome, caps
     assert KEY not in out + err
 
 
+def test_models_refresh_writes_rows_for_new_models(
+    home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that only the provider lists gets a row, and is then asked as the list says."""
+    monkeypatch.setitem(MODELS, "acme/anvil-9", OpenRouterModel(mandatory=True))
+    with running_simulator("openrouter") as server:
+        home.use_simulators(server)
+        home.set_keys("openrouter")
+        own_rows = user_catalog_path().read_text()
+        assert main(["models", "refresh", "openrouter", "--write"]) == 0
+    assert f"1 row added to {user_catalog_path()}." in capsys.readouterr().out
+    assert user_catalog_path().read_text().startswith(own_rows)
+    row = load_catalog().models["acme/anvil-9"]
+    assert (row.thinking, row.at) == (ThinkingSupport.ALWAYS, {"openrouter": "acme/anvil-9"})
+    assert "the list of models of openrouter" in row.fact.source
+
+
 def test_models_refresh_shows_differences(home: UserHome, capsys: Output) -> None:
     with running_simulator("anthropic") as server:
         home.use_simulators(server, extra='[models."claude-opus-4.5"]\nthinking = "none"\n')
@@ -145,7 +164,7 @@ def test_r037_claude_blocks_arrive_in_order(home: UserHome, capsys: Output) -> N
         ("deepseek-v4-pro", "", "goes back  thoughts of turns with tools, in reasoning_content"),
         ("ollama/qwen3:8b", "", "key        none needed"),
         ("vllm/qwen3-8b", "off", "thinking   enable_thinking=false"),
-        ("bedrock/some-model", "", "provider   bedrock, no address set"),
+        ("bedrock/some-model", "", "provider   bedrock, https://bedrock-runtime.{AWS_REGION}.amazonaws.com"),
         ("claude-opus-4.8", "", "as of      2"),
     ],
 )

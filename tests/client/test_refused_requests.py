@@ -1,4 +1,4 @@
-"""Requests that real providers refuse: solved before they are sent, asked again, or refused with a reason."""
+"""Requests that real providers refuse: solved before they are sent, asked again, or refused."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ def test_blank_text_of_claude_is_not_sent_back() -> None:
     async def scenario() -> None:
         script = Script([ScriptedAnswer(thinking="Hm.", text="\n\n", tool_calls=[CALL])])
         async with run_simulator("anthropic", script=script) as server:
-            options = Options(catalog=catalog_at("anthropic", server.base_url))
+            options = Options(catalog=catalog_at("anthropic", f"{server.url}/v1"))
             conversation = Context(tools=(WEATHER,), steps=(UserMessage("How warm is it?"),))
             first = prepare(conversation, model="claude-opus-5.5", thinking="high", options=options)
             turn = await ask(first)
@@ -183,7 +183,7 @@ def test_openrouter_error_names_the_provider_behind_it() -> None:
 def test_refusal_of_a_retired_model_names_its_successor() -> None:
     async def scenario() -> None:
         async with run_simulator("anthropic") as server:
-            options = Options(catalog=catalog_at("anthropic", server.base_url))
+            options = Options(catalog=catalog_at("anthropic", f"{server.url}/v1"))
             with pytest.raises(
                 ProviderRefused, match=r"retired claude-3-opus on .* Use claude-opus-4.8 instead"
             ):

@@ -82,7 +82,7 @@ async def check(
 def test_full_disk_is_reported_and_recovers(tmp_path: Path, provider: str, refuse: str, take: str) -> None:
     async def story() -> None:
         settings, rows = (
-            quick_settings(log_config=LogConfig(retry_s=0.05), grace_s=0.0),
+            quick_settings(log_config=LogConfig(retry_s=0.05, slow_commit_s=PATIENCE_S), grace_s=0.0),
             CATALOG_ROW.format(url=provider),
         )
         async with calling_in_process(tmp_path, settings=settings, extra=rows) as caller:

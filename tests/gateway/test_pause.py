@@ -58,7 +58,10 @@ def test_paused_gateway_continues_without_loss(tmp_path: Path, provider: str) ->
             await asyncio.gather(*reading)
             for turn, record in zip(turns, records, strict=True):
                 assert record.text == expected(MODEL)
-                assert record.events == [("end", {"state": "done"})]
+                # A commit that the pause interrupted may count as slow; `end` comes only after it.
+                assert [event for event in record.events if event[0] != "storage"] == [
+                    ("end", {"state": "done"})
+                ]
                 assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "done"
             assert await gateway.stop() == 0
 

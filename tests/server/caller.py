@@ -23,6 +23,7 @@ from thinkaloud.server.gateway import Gateway, Settings
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.run import start_server
 from thinkaloud.simulators import Simulator, run_simulator
+from thinkaloud.store.log import LogConfig
 from thinkaloud.store.sqlite import SqliteDatabase, open_database
 from thinkaloud.transcript import Turn, apply
 
@@ -247,9 +248,14 @@ def client_without_retries(**timeouts: float) -> Client:
 
 
 def quick_settings(**values: Any) -> Settings:
-    """Return settings with short timeouts."""
+    """Return settings with short timeouts, and with patience for a commit on a busy machine."""
     limits = {name: values.pop(name) for name in tuple(values) if name in GatewayLimits.__struct_fields__}
-    return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
+    defaults: dict[str, Any] = {
+        "grace_s": 0.2,
+        "heartbeat_s": 5.0,
+        "log_config": LogConfig(slow_commit_s=PATIENCE_S),
+    }
+    return Settings(limits=GatewayLimits(**limits), **(defaults | values))
 
 
 async def wait_until(condition: Any, seconds: float = PATIENCE_S) -> None:

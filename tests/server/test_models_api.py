@@ -3,11 +3,12 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 from tests.server.caller import start_gateway
 from tests.server.conftest import CANARY
 
 from thinkaloud.catalog import ThinkingSupport, builtin_catalog
-from thinkaloud.server.handlers.models import server_answers
+from thinkaloud.client.local_servers import connect_all
 
 
 def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> None:
@@ -53,10 +54,11 @@ def test_local_servers_are_asked_whether_they_answer() -> None:
 
     async def story() -> None:
         server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        assert await server_answers(f"http://127.0.0.1:{port}/v1")
+        base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        row = msgspec.structs.replace(builtin_catalog().providers["vllm"], base_url=base_url)
+        assert await connect_all([row]) == [True]
         server.close()
         await server.wait_closed()
-        assert not await server_answers(f"http://127.0.0.1:{port}/v1")
+        assert await connect_all([row]) == [False]
 
     asyncio.run(story())

@@ -407,7 +407,7 @@ def test_replay_cuts_long_gaps(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-SOON = LogConfig(retry_s=0.02)
+SOON = LogConfig(retry_s=0.02, slow_commit_s=PATIENCE_S)
 
 
 async def read_into(caller: Caller, turn: str, result: StreamResult, **headers: str) -> None:
@@ -461,7 +461,7 @@ def test_unsaved_entries_are_sent_with_a_storage_event(tmp_path: Path) -> None:
 
 
 def test_turn_fails_when_unsaved_memory_is_full(tmp_path: Path) -> None:
-    log_config = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
+    log_config = LogConfig(retry_s=0.02, max_unsaved_bytes=2000, slow_commit_s=PATIENCE_S)
 
     async def story() -> None:
         async with start_gateway(

@@ -126,11 +126,13 @@ def test_blocks_removed_while_streaming_are_freed(page: Page) -> None:
     """Of 1,000 blocks that left the page in the middle of a thought, none stays in memory or in motion."""
     page.evaluate(MEMORY_SCRIPT, 1000)
     assert page.evaluate("() => document.getAnimations().length") == 0
-    for _ in range(20):
-        page.wait_for_timeout(100)
+    alive = 1000
+    for _ in range(200):
         page.request_gc()
-        if not (alive := page.evaluate("() => made.filter(one => one.deref()).length")):
+        alive = page.evaluate("() => made.filter(one => one.deref()).length")
+        if alive == 0:
             break
+        page.wait_for_timeout(100)
     assert alive == 0
 
 

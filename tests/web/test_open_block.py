@@ -142,7 +142,7 @@ def test_separators_stand_between_the_words_in_both_directions(page: Page, lang:
     sides = []
     for direction in ("ltr", "rtl"):
         page.evaluate("dir => { document.documentElement.dir = dir; stage.replaceChildren(); }", direction)
-        ended = [
+        ended: list[tuple[dict[str, Any], int]] = [
             ({"type": "block.ended", "block": 0}, 4200),
             ({"type": "turn.ended", "finish": "stop"}, 4200),
         ]

@@ -13,6 +13,7 @@ from thinkaloud.catalog.refresh import (
     FieldChange,
     ReportedModel,
     compare_models,
+    new_rows,
     read_reported_models,
 )
 from thinkaloud.catalog.routing import has_thinking_suffix, key_missing_error, retirement_note, route
@@ -57,6 +58,7 @@ __all__ = [
     "has_thinking_suffix",
     "key_missing_error",
     "list_models",
+    "new_rows",
     "parse_catalog",
     "read_reported_models",
     "resolve_thinking",

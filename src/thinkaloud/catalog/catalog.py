@@ -1,7 +1,8 @@
 """The catalog: rows read from TOML, and lookup of a model by the name a user types.
 
 Built-in rows come first, then the user's; a later row overrides single fields. `like` in a model row copies
-the fields of another row, except its names, where it is served and when it retires.
+the fields of another row, except its names, where it is served and when it retires. `deployment_of` copies
+them too, and says that the row is that model under a name of the user's own.
 A model name may start with a provider (`openrouter/qwen/qwen3-8b`, `openai:gpt-5`), with its vendor as one of
 its providers spells it (`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the
 longest wins.
@@ -33,7 +34,7 @@ from thinkaloud.catalog.rows import (
 FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
 _SECTIONS = ("providers", "models", "replays")
-_NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor")
+_NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor", "deployment_of", "family")
 
 _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
@@ -99,16 +100,23 @@ class _CatalogMerger:
 
     def _with_inherited(self, key: str, seen: tuple[str, ...]) -> dict[str, Any]:
         fields = dict(self.rows["models"][key])
-        like = fields.pop("like", None)
+        word = "deployment_of" if "deployment_of" in fields else "like"
+        like = fields.get(word)
+        fields.pop("like", None)
         if like is None:
             return fields
         if like not in self.rows["models"] or like in (*seen, key):
             raise BadCatalog(
-                f"{self.location('models', key)}: `like` refers to {like!r}, which is not another model row. "
-                "Use the id of another model, or write the fields out."
+                f"{self.location('models', key)}: `{word}` refers to {like!r}, which is not another model "
+                "row. Use the id of another model, or write the fields out."
             )
         inherited = self._with_inherited(like, (*seen, key))
-        return {name: value for name, value in inherited.items() if name not in _NOT_INHERITED} | fields
+        excluded = _NOT_INHERITED
+        if word == "deployment_of":
+            spellings = (like, *inherited.get("names", ()), *inherited.get("at", {}).values())
+            fields["family"] = [name for name in spellings if name.strip("*")]
+            excluded = (*excluded, "at_with_thinking")
+        return {name: value for name, value in inherited.items() if name not in excluded} | fields
 
 
 def parse_catalog(*texts: str, names: Sequence[str] = ()) -> Catalog:

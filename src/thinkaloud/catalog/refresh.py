@@ -11,7 +11,7 @@ import msgspec
 from thinkaloud.canon import NotAResponse
 from thinkaloud.catalog.catalog import Catalog, find_model
 from thinkaloud.catalog.levels import EFFORT_WORDS
-from thinkaloud.catalog.rows import Model, ThinkingSupport
+from thinkaloud.catalog.rows import Model, Provider, ThinkingSupport
 
 
 class ReportedModel(msgspec.Struct, frozen=True):
@@ -116,6 +116,50 @@ def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedM
             for change in _changes(row, reported_by_id[name])
         ),
     )
+
+
+def new_rows(catalog: Catalog, provider: Provider, reported: Iterable[ReportedModel], as_of: str) -> str:
+    """Return rows in TOML for the models that the catalog does not have and of which the list says enough.
+
+    How a model is asked to think is taken from the provider's row; the list does not say it.
+    """
+    return "".join(
+        _row_text(provider, model, as_of)
+        for model in reported
+        if model.thinks is not None and find_model(catalog, model.id) is None
+    )
+
+
+def _row_text(provider: Provider, model: ReportedModel, as_of: str) -> str:
+    fields: dict[str, object] = {"at": {provider.name: model.id}, "thinking": _support(model)}
+    if model.thinks:
+        efforts = provider.efforts if model.efforts is None else model.efforts
+        fields |= {
+            "on_by_default": bool(model.on_by_default),
+            "control": provider.control,
+            "efforts": efforts,
+        }
+        fields |= {"off": provider.off if model.can_be_off is not False else ""}
+        fields |= {"omitted_by_default": bool(provider.display)}
+    if model.max_output_tokens is not None:
+        fields["max_output_tokens"] = model.max_output_tokens
+    fields["fact"] = {"as_of": as_of, "source": f"the list of models of {provider.name}"}
+    lines = "".join(f"{name} = {_toml_value(value)}\n" for name, value in fields.items())
+    return f"\n[models.{_toml_value(model.id)}]\n{lines}"
+
+
+def _support(model: ReportedModel) -> str:
+    if not model.thinks:
+        return ThinkingSupport.NONE.value
+    return (ThinkingSupport.ALWAYS if model.can_be_off is False else ThinkingSupport.OPTIONAL).value
+
+
+def _toml_value(value: object) -> str:
+    """Return a value in TOML, whose strings, numbers and lists are written as in JSON."""
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_toml_value(name)} = {_toml_value(item)}" for name, item in value.items())
+        return f"{{ {pairs} }}"
+    return msgspec.json.encode(value).decode()
 
 
 def _covered_by_list(name: str, reported_names: Iterable[str]) -> bool:

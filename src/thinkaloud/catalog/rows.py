@@ -16,6 +16,9 @@ class AuthScheme(StrEnum):
     BEARER = "bearer"
     X_API_KEY = "x-api-key"
     X_GOOG_API_KEY = "x-goog-api-key"
+    API_KEY = "api-key"
+    AWS = "aws"
+    """A bearer token, or a signature if the key is the secret of an AWS access key."""
 
 
 class ThinkingSupport(StrEnum):
@@ -137,6 +140,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     name: str
     dialect: str
     base_url: str
+    """The address. `{NAME}` is replaced by the variable NAME of the environment when a request is sent."""
     key: str = ""
     """A key reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty if no key is needed."""
     auth: AuthScheme = AuthScheme.BEARER
@@ -186,6 +190,10 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
     at: dict[str, str] = msgspec.field(default_factory=dict)
     """The model id at each provider, in order of preference. `*` is replaced by the name the user typed."""
+    deployment_of: str = ""
+    """The row of the model behind a name of the user's own, such as a deployment at Azure."""
+    family: tuple[str, ...] = ()
+    """The names of that model, which the responses of the deployment have."""
     at_with_thinking: tuple[str, ...] = ()
     """Providers to use when thinking is on; empty if all of them show it."""
     thinking_id: dict[str, str] = msgspec.field(default_factory=dict)

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from datetime import date
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingParameters
@@ -17,6 +18,7 @@ from thinkaloud.catalog import (
     ReplayScope,
     compare_models,
     list_models,
+    new_rows,
     read_reported_models,
 )
 from thinkaloud.catalog.levels import effort_rank
@@ -26,7 +28,7 @@ from thinkaloud.cli.pager import paged
 from thinkaloud.cli.table import print_columns, table_lines
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, has_key, prepare
-from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.client.user_catalog import add_rows, load_catalog, user_catalog_path
 from thinkaloud.surfaces.terminal import clean
 
 _PROVIDERS_PER_LINE = 2
@@ -46,6 +48,9 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         "action", nargs="?", choices=("refresh",), help="compare the catalog with PROVIDER's list"
     )
     parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="the provider whose list is read")
+    parser.add_argument(
+        "--write", action="store_true", help="with refresh: add rows for new models to your catalog.toml"
+    )
     parser.set_defaults(run=run_models)
 
 
@@ -62,7 +67,7 @@ def run_models(options: argparse.Namespace) -> int:
     """List the models, or the differences to a provider's list."""
     catalog = load_catalog()
     if options.action == "refresh":
-        return _refresh(catalog, options.provider or "")
+        return _refresh(catalog, options.provider or "", write=options.write)
     models = list_models(catalog, thinking=options.thinking)
     if options.json:
         print_json(models)
@@ -146,7 +151,7 @@ def _effort_ranges(efforts: Sequence[str]) -> str:
     return ", ".join(effort for run in runs for effort in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else run))
 
 
-def _refresh(catalog: Catalog, name: str) -> int:
+def _refresh(catalog: Catalog, name: str, *, write: bool) -> int:
     provider_names = sorted(row.name for row in catalog.providers.values() if row.models_path)
     if name not in provider_names:
         problem = f"{name!r} has no list of models" if name else "`models refresh` needs a provider"
@@ -155,11 +160,16 @@ def _refresh(catalog: Catalog, name: str) -> int:
     with progress(f"Reading the list of {name}..."):
         reported = read_reported_models(asyncio.run(_fetch_models(provider)))
     changes = compare_models(catalog, name, reported)
+    rows = new_rows(catalog, provider, reported, date.today().isoformat()) if write else ""
     for title, names in (("new", changes.new), ("gone", changes.gone)):
         print(f"{title} at {name}: {', '.join(map(clean, names)) or 'none'}")
     for change in changes.changed:
         values = f"{change.provider_value} at {name}, {change.catalog_value} in the catalog row {change.row}"
         print(clean(f"{change.id}: {change.field} is {values}"))
+    if write:
+        count = rows.count("[models.")
+        path = add_rows(rows) if rows else user_catalog_path()
+        print(f"{count} {'row' if count == 1 else 'rows'} added to {path}.")
     return EXIT_OK
 
 

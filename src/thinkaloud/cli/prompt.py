@@ -37,7 +37,7 @@ def _read_stdin() -> bytes:
         content += chunk
         if len(content) > MAX_PROMPT_BYTES:
             raise Refused(
-                f"The text on standard input has more than {MAX_PROMPT_BYTES:,} bytes, the most that a prompt "
+                f"Standard input has more than {MAX_PROMPT_BYTES:,} bytes, which is the most that a prompt "
                 "may have, so nothing was sent. Send less of it: head -c 1000000 FILE | thinkaloud ask ..."
             )
     return bytes(content)

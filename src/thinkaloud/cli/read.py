@@ -163,7 +163,7 @@ def _run_replay(options: argparse.Namespace) -> int:
         ]
     except FileNotFoundError:
         return print_error(
-            f"There is no file {options.file!r}, and it is not a turn either. Give the path of a recording, the "
+            f"There is no file {options.file!r}, and no such turn. Give the path of a recording, the "
             f"id of a turn, which begins with {TURN_PREFIX}, or `latest`."
         )
     except OSError as error:

@@ -1,8 +1,8 @@
 """Tables for the terminal: columns as wide as their cells, and narrower where the terminal is.
 
-Where a terminal has no room for all columns, cells are wrapped at words, those of the last column first. Where not
-even single words have room, each row becomes a list of names and values. Outside of a terminal nothing is
-wrapped. No line ends with spaces.
+Where a terminal has no room for all columns, cells are wrapped at words, those of the last column first.
+Where not even single words have room, each row becomes a list of names and values. Outside of a terminal
+nothing is wrapped. No line ends with spaces.
 """
 
 import re
@@ -11,9 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from wcwidth import iter_graphemes
+
 from thinkaloud.cli.console import colours_wanted
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.view.text import columns_of, iter_graphemes
+from thinkaloud.view.text import columns_of
 
 Row = Sequence[str]
 _GAP = "  "

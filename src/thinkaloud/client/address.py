@@ -5,6 +5,7 @@ names are checked by the addresses they resolve to, at the time of connecting.
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Mapping
 
@@ -39,6 +40,30 @@ def request_url(name: str, base_url: str, path: str) -> URL:
             "Nothing was sent. Use a quoted path that starts with a slash."
         )
     return url
+
+
+_PLACEHOLDER = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
+_ADDRESS_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+
+
+def fill_address(name: str, base_url: str, environ: Mapping[str, str]) -> str:
+    """Return the base URL with its variables, such as `{AWS_REGION}`, replaced by their values."""
+
+    def value_of(match: re.Match[str]) -> str:
+        value = environ.get(match[1], "").strip()
+        if not value:
+            raise UnsafeAddress(
+                f"The address of {name} contains {match[1]}, which is not set. Nothing was sent. Set it: "
+                f"export {match[1]}=..., or set base_url in the row of {name} in your catalog.toml."
+            )
+        if not _ADDRESS_PART.fullmatch(value):
+            raise UnsafeAddress(
+                f"{match[1]} cannot be part of the address of {name}: it must have letters, digits and "
+                "hyphens only. Nothing was sent. Correct it."
+            )
+        return value
+
+    return _PLACEHOLDER.sub(value_of, base_url)
 
 
 def _origin_parts(url: URL) -> tuple[str, str | None, int | None]:

@@ -31,7 +31,15 @@ import thinkaloud
 from thinkaloud.canon import ProviderFault, Refused
 from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
-from thinkaloud.client.address import GuardedResolver, UnsafeAddress, may_send_key, proxy_for, request_url
+from thinkaloud.client.address import (
+    GuardedResolver,
+    UnsafeAddress,
+    fill_address,
+    may_send_key,
+    proxy_for,
+    request_url,
+)
+from thinkaloud.client.auth_headers import auth_headers, aws_headers, signs_requests
 from thinkaloud.client.errors import (
     ConnectionLost,
     ErrorResponse,
@@ -139,17 +147,18 @@ class _PreparedCall:
     url: URL
     key: keys.Secret | None
     proxy: URL | None = field(repr=False)
+    environment: ClientEnvironment = field(repr=False)
 
     def headers(self) -> dict[str, str]:
         headers = {"Accept-Encoding": "identity", "User-Agent": f"thinkaloud/{thinkaloud.__version__}"}
         headers |= {name.title(): value for name, value in self.http_request.headers.items()}
-        if self.key is not None:
-            match self.provider.auth:
-                case AuthScheme.BEARER:
-                    headers["Authorization"] = self.key.header("Bearer ")
-                case AuthScheme.X_API_KEY | AuthScheme.X_GOOG_API_KEY as name:
-                    headers[name.value.title()] = self.key.header()
-        return headers
+        if self.key is None:
+            return headers
+        if not signs_requests(self.provider.auth, self.key, self.environment.environ):
+            return headers | auth_headers(self.provider.auth, self.key)
+        content_type, body = headers.get("Content-Type", ""), self.http_request.body
+        environment = self.environment
+        return headers | aws_headers(self.url, content_type, body, environment.environ, environment.now_s())
 
     def body(self) -> bytes | io.BytesIO | None:
         body = self.http_request.body
@@ -245,7 +254,8 @@ class Client:
         return text if key is None else key.mask_in(text)
 
     async def _prepare(self, provider: Provider, http_request: HttpRequest) -> _PreparedCall:
-        url = request_url(provider.name, provider.base_url, http_request.path)
+        base_url = fill_address(provider.name, provider.base_url, self._environment.environ)
+        url = request_url(provider.name, base_url, http_request.path)
         key = await self._key(provider)
         if key is not None and not may_send_key(url, local=provider.local):
             raise UnsafeAddress(
@@ -253,7 +263,8 @@ class Client:
                 "Nothing was sent. Use https in base_url, or set local = true in the row if the server is "
                 "your own."
             )
-        return _PreparedCall(provider, http_request, url, key, proxy_for(url, self._environment.environ))
+        proxy = proxy_for(url, self._environment.environ)
+        return _PreparedCall(provider, http_request, url, key, proxy, self._environment)
 
     async def _key(self, provider: Provider) -> keys.Secret | None:
         reference = provider.key if provider.auth is not AuthScheme.NONE else ""

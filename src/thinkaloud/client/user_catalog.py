@@ -1,26 +1,48 @@
 """The user's catalog: the built-in rows, with those of `catalog.toml` merged into them."""
 
 from functools import lru_cache
+from pathlib import Path
 
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.catalog.catalog import FILES
 from thinkaloud.client.home import home_folder
+from thinkaloud.client.write_file import locked_folder, replace_file
 
 CATALOG_NAME = "catalog.toml"
 
 
 def load_catalog() -> Catalog:
     """Return the catalog, with the user's own `catalog.toml` merged into it if it exists."""
-    path = home_folder() / CATALOG_NAME
+    path = user_catalog_path()
+    rows = _read(path)
+    return builtin_catalog() if rows is None else _merged(rows, str(path))
+
+
+def add_rows(rows: str) -> Path:
+    """Add rows to the end of `catalog.toml` and return its path. What is in the file stays as it is."""
+    path = user_catalog_path()
+    with locked_folder(path):
+        text = (_read(path) or "") + rows
+        _merged(text, str(path))  # rows that would not be accepted later are not written
+        replace_file(path, text)
+    return path
+
+
+def user_catalog_path() -> Path:
+    """Return the path of the user's own rows."""
+    return home_folder() / CATALOG_NAME
+
+
+def _read(path: Path) -> str | None:
+    """Return the user's own rows; None if there is no such file."""
     try:
-        rows = path.read_text("utf-8")
+        return path.read_text("utf-8")
     except FileNotFoundError:
-        return builtin_catalog()
+        return None
     except (OSError, UnicodeDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
         raise BadCatalog(f"{path} cannot be read: {reason}. Correct the file, or move it away.") from None
-    return _merged(rows, str(path))
 
 
 @lru_cache(maxsize=4)

@@ -87,7 +87,7 @@ def row_covers(name: str, model: Model) -> bool:
     exact = {word.lower() for word in (model.id, *model.at.values(), *model.thinking_id.values())}
     if spellings & exact or short_name in map(without_vendor, exact):
         return True
-    patterns = [pattern.lower() for pattern in model.names if pattern.strip("*")]
+    patterns = [pattern.lower() for pattern in (*model.names, *model.family) if pattern.strip("*")]
     return any(fnmatchcase(spelling, pattern) for spelling in spellings for pattern in patterns)
 
 

@@ -104,7 +104,7 @@ async def read_body(
     if not declared_length.isdigit():
         raise BadRequest("Content-Length is not a number. Correct it.")
     too_large = PayloadTooLarge(
-        f"The request is larger than {limits.body_bytes:,} bytes, the limit of this gateway. Send less at once."
+        f"The request is larger than {limits.body_bytes:,} bytes, the limit of this gateway. Send less."
     )
     # Compare lengths first: converting a number of thousands of digits is slow.
     if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:

@@ -2,8 +2,8 @@
 
 The first of these that exists is used: the summary that an event carried; the provider's own title,
 which is the bold or heading line at the start of the newest thought that has one; a sentence of the thoughts:
-while the turn runs the first one, which says what it is about, and at the end the last one, which says what was
-accomplished. Only the beginning or the end of a thought is read, so the cost is bounded.
+while the turn runs the first one, which says what it is about, and at the end the last one, which says what
+was accomplished. Only the beginning or the end of a thought is read, so the cost is bounded.
 """
 
 import re

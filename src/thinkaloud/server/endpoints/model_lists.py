@@ -41,8 +41,8 @@ async def ollama_version(request: RouteRequest) -> RouteResponse:
 
 
 async def _ready_models(request: RouteRequest) -> list[str]:
-    """Return the names of the models whose provider can be asked."""
-    models = await list_catalog_models(request)
-    return [
-        f"{model.providers[0]}/{model.id}" for model in models.models if model.has_key and model.providers
-    ]
+    """Return the names of the models whose provider has its key, or runs on this machine."""
+    listed = await list_catalog_models(request)
+    ready = {row.name for row in listed.providers if row.has_key and row.answers is not False}
+    names = ((model.id, [name for name in model.providers if name in ready]) for model in listed.models)
+    return [f"{providers[0]}/{model}" for model, providers in names if providers]

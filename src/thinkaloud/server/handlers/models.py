@@ -5,40 +5,20 @@ thread. Local servers are asked whether they are there, all at once.
 """
 
 import asyncio
-from urllib.parse import urlsplit
 
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
+from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepare import has_key
 from thinkaloud.server.endpoint import RouteRequest
 from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
-
-CONNECT_S = 0.5
-"""A server on this machine or in its network answers within this time, or is not there."""
 
 
 async def list_catalog_models(request: RouteRequest) -> ModelList:
     """List every model and every provider of the catalog."""
     catalog = request.gateway.catalog
-    local_servers = [
-        name for name, provider in catalog.providers.items() if provider.local and provider.base_url
-    ]
-    answers = await asyncio.gather(
-        *(server_answers(catalog.providers[name].base_url) for name in local_servers)
-    )
-    return await asyncio.to_thread(_build_list, catalog, dict(zip(local_servers, answers, strict=True)))
-
-
-async def server_answers(base_url: str) -> bool:
-    """Return whether a server accepts a connection at this address."""
-    address = urlsplit(base_url)
-    port = address.port or (443 if address.scheme == "https" else 80)
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            _, writer = await asyncio.open_connection(address.hostname, port)
-    except OSError:  # refused, unknown, or too slow
-        return False
-    writer.close()
-    return True
+    servers = local_providers(catalog)
+    answers = dict(zip((server.name for server in servers), await connect_all(servers), strict=True))
+    return await asyncio.to_thread(_build_list, catalog, answers)
 
 
 def _build_list(catalog: Catalog, answers: dict[str, bool]) -> ModelList:

@@ -1,6 +1,7 @@
 """The line at the bottom of the chat: the keys of a place or what runs, and for some seconds a notice.
 
-A notice takes the place of the line and grows with its text, so that it covers neither the prompt nor a window.
+A notice takes the place of the line and grows with its text, so that it covers neither the prompt nor a
+window.
 """
 
 from textual.content import Content
