@@ -33,7 +33,7 @@ _SELECT_MESSAGES = (
 _SELECT_SIZES = (
     select(
         messages.c.turn,
-        func.sum(func.length(parts.c.text) + func.coalesce(func.length(parts.c.result), 0)),
+        func.sum(func.length(parts.c.text) + func.coalesce(func.length(parts.c.result), 0)).label("chars"),
     )
     .join(parts, parts.c.message == messages.c.key)
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
@@ -100,8 +100,7 @@ def contents_of(conn: Connection, turn_key: int) -> list[tuple[Role, str]]:
 
 def sizes_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, int]:
     """Return the number of characters of the answers of some turns, by turn key."""
-    rows = conn.execute(_SELECT_SIZES, {"turns": turn_keys})
-    return {turn: size for turn, size in rows}
+    return {row.turn: row.chars for row in conn.execute(_SELECT_SIZES, {"turns": turn_keys})}
 
 
 def turn_of(message: StoredMessage) -> Turn:

@@ -30,7 +30,6 @@ from thinkaloud.store.pages import encode_cursor
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
 from thinkaloud.transcript import Block
 
-
 PAGE_CHARS = 4 * 1024 * 1024
 """Of the answers on one page of messages. A longer page would take hundreds of megabytes to build."""
 
