@@ -28,8 +28,8 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.hidden_thinking import ThoughtFilter, hide_in_entries, hide_thoughts
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
+from thinkaloud.server.thought_filter import ThoughtFilter, hide_in_entries, hide_thoughts
 from thinkaloud.store import users
 from thinkaloud.store.rows import ThinkingShown
 from thinkaloud.transcript import fold_entries, unfold

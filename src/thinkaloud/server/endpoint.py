@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from thinkaloud.server.hidden_thinking import shown_to
+from thinkaloud.server.thought_filter import shown_to
 from thinkaloud.store.rows import Owner, Session, StoredAgent, ThinkingShown, TurnRow, User
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import msgspec
 
 from thinkaloud.canon import BlockSealed, Entry, ReplyEnded, TurnEnded
-from thinkaloud.server.hidden_thinking import hide_thoughts
+from thinkaloud.server.thought_filter import hide_thoughts
 from thinkaloud.store.messages import timestamps_of, turn_of
 from thinkaloud.store.rows import Role, StoredMessage, ThinkingShown
 from thinkaloud.transcript import unfold

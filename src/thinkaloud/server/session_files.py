@@ -15,8 +15,8 @@ from thinkaloud.export.markdown import ThinkingStyle, write_markdown
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_json
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
-from thinkaloud.server.hidden_thinking import hide_in_entries
 from thinkaloud.server.schemas import ExportQuery
+from thinkaloud.server.thought_filter import hide_in_entries
 from thinkaloud.store import finish, turns
 from thinkaloud.store.archive import PackedLog, decode_entries, unpack_lines
 from thinkaloud.store.finish import FinishedTurn

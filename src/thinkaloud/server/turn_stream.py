@@ -18,11 +18,11 @@ from thinkaloud.canon import BlockEnded, TurnFailed
 from thinkaloud.client.response import StallTimer
 from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
-from thinkaloud.server.hidden_thinking import VisibleLog
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
 from thinkaloud.server.running_turn import entries_so_far
 from thinkaloud.server.schemas import EventsQuery
+from thinkaloud.server.thought_filter import VisibleLog
 from thinkaloud.store import turns
 from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.finish import INTERRUPTED

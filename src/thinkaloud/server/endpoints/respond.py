@@ -17,7 +17,7 @@ from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead
 from thinkaloud.server.endpoint import ClientGone, RouteRequest
 from thinkaloud.server.endpoints.place import start_client_turn
 from thinkaloud.server.errors import HttpErrorResponse
-from thinkaloud.server.hidden_thinking import ThoughtFilter
+from thinkaloud.server.thought_filter import ThoughtFilter
 from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn, apply

@@ -9,9 +9,9 @@ from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
-from thinkaloud.server.hidden_thinking import hide_thoughts
 from thinkaloud.server.running_turn import visible_turn
 from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
+from thinkaloud.server.thought_filter import hide_thoughts
 from thinkaloud.store import sessions, turns
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
 from thinkaloud.store.rows import Role, ThinkingShown, TurnRow, TurnState
