@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.gateway.gateway_process import GatewayProcess
-from tests.gateway.heavy_load import measure_silence
+from tests.gateway.heavy_load import HeavyLoad, measure_silence
 from tests.gateway.paced_provider import run_provider
 
 RUNS = 3
@@ -18,7 +18,7 @@ def main() -> None:
     """Print the result of each run."""
     for _ in range(RUNS):
         with run_provider() as provider, tempfile.TemporaryDirectory() as home:
-            print(asyncio.run(measure_silence(GatewayProcess(Path(home), provider))), flush=True)
+            print(asyncio.run(measure_silence(GatewayProcess(Path(home), provider), HeavyLoad())), flush=True)
 
 
 if __name__ == "__main__":

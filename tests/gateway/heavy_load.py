@@ -11,7 +11,6 @@ from tests.gateway.gateway_process import GatewayProcess, start_caller
 from tests.gateway.stream_record import StreamRecord, open_stream
 
 STEADY = "r90000-c1-ms50"
-STREAMS = 50
 
 
 class LoadResult(NamedTuple):
@@ -26,10 +25,19 @@ class LoadResult(NamedTuple):
         )
 
 
-def largest_import() -> bytes:
-    """Return a file near the limits of a body and of blocks, with words of one character."""
+class HeavyLoad(NamedTuple):
+    """What a gateway has to do at once. By default it is the most that the limits allow."""
+
+    streams: int = 50
+    blocks: int = 10_000
+    """Of each of the two turns of an imported file."""
+    exports: int = 10
+
+
+def large_import(block_count: int) -> bytes:
+    """Return a file of two turns with many blocks, with words of one character."""
     blocks: list[dict[str, object]] = []
-    for block in range(10_000):
+    for block in range(block_count):
         blocks += (
             {"type": "block.started", "block": block, "kind": ("reasoning", "text")[block % 2]},
             {"type": "block.grew", "block": block, "text": "思考" * 45},
@@ -42,8 +50,8 @@ def largest_import() -> bytes:
     return msgspec.json.encode(record)
 
 
-async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes) -> None:
-    """Import the largest file, then import it again beside ten exports and a search, and delete it."""
+async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes, exports: int) -> None:
+    """Import a file, then import it again beside exports and a search, and delete it."""
 
     async def call(method: str, path: str, data: bytes | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if data else {}
@@ -57,7 +65,7 @@ async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes) -> 
     await asyncio.gather(
         call("POST", "/api/import", data),
         call("GET", "/api/search?q=%E6%80%9D%E8%80%83&scope=thoughts"),
-        *(call("GET", f"/api/sessions/{session}/export?format=json") for _ in range(10)),
+        *(call("GET", f"/api/sessions/{session}/export?format=json") for _ in range(exports)),
     )
     await call("DELETE", f"/api/sessions/{session}")
 
@@ -74,12 +82,12 @@ async def longest_silence(url: str, turn: str, record: StreamRecord, stop: async
     return gap_s
 
 
-async def measure_silence(gateway: GatewayProcess) -> LoadResult:
-    """Put a gateway with 50 live streams under load. Return how long a stream was silent at worst."""
-    data = largest_import()  # made beforehand: streams are read in this thread
-    assert 8_000_000 < len(data) < 10 * 2**20
+async def measure_silence(gateway: GatewayProcess, load: HeavyLoad) -> LoadResult:
+    """Put a gateway with live streams under load. Return how long a stream was silent at worst."""
+    data = large_import(load.blocks)  # made beforehand: streams are read in this thread
+    assert len(data) < 10 * 2**20, "a larger body is refused"
     async with start_caller(gateway) as caller, aiohttp.ClientSession() as http:
-        stop, records = asyncio.Event(), [StreamRecord() for _ in range(STREAMS)]
+        stop, records = asyncio.Event(), [StreamRecord() for _ in range(load.streams)]
         silences = [
             asyncio.create_task(longest_silence(gateway.url, await caller.start_turn(STEADY), record, stop))
             for record in records
@@ -87,7 +95,7 @@ async def measure_silence(gateway: GatewayProcess) -> LoadResult:
         while min(record.last for record in records) < 5:
             await asyncio.sleep(0.01)
         begun_s = time.monotonic()
-        await put_under_load(http, gateway.url, data)
+        await put_under_load(http, gateway.url, data, load.exports)
         seconds = time.monotonic() - begun_s
         stop.set()
         return LoadResult(seconds, max(await asyncio.gather(*silences)))

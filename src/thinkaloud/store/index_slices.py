@@ -17,7 +17,7 @@ from thinkaloud.store.search_normalize import normalize_for_index
 
 SLICE_CHARS = 50_000
 """Indexing this many takes some 50 milliseconds. A single text is never divided."""
-SLICE_BLOCKS = 500
+SLICE_BLOCKS = 128
 
 
 class IndexSlice(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.store.many_rows import insert_rows
 from thinkaloud.store.rows import Role, StoredMessage, TurnTimestamps
 from thinkaloud.store.schema import messages, parts
 from thinkaloud.transcript import Approval, Block, BlockStatus, Outcome, Reply, Turn
@@ -24,7 +25,6 @@ _replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 # Built once: building a statement costs more than running it.
 _LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
-_INSERT_PARTS = insert(parts)
 _SELECT_MESSAGES = (
     select(messages)
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
@@ -78,8 +78,7 @@ def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
         {"message": key, "position": part_position, **_part_values(block)}
         for part_position, block in enumerate(turn.blocks)
     ]
-    if rows:
-        conn.execute(_INSERT_PARTS, rows)
+    insert_rows(conn, parts.name, rows)
     return key
 
 
