@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 from tests.patience import PATIENCE_MS, PATIENCE_S
 
 from thinkaloud.server.static_files import FOLDER
+from thinkaloud.store.file_lock import lock_holder, lock_path
 
 WEB = Path(__file__).parents[2] / "web"
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
@@ -90,6 +91,13 @@ class GatewayProcess:
         assert self.url in ("", printed_url), "it came back at another address"
         self.url = printed_url
         self.port = urlsplit(printed_url).port or 0
+
+    @property
+    def token(self) -> str:
+        """The token of the local user until the gateway stops."""
+        holder = lock_holder(lock_path(self.home / "thinkaloud.db"))
+        assert holder is not None
+        return holder.token
 
     def stop(self, how: int = signal.SIGINT) -> None:
         """Stop it, whatever it is at; the second signal says that nothing need be waited for."""
