@@ -42,19 +42,17 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     gateway, session = request.gateway, request_session(request)
-    async with gateway.export_slots:
-        if query.format == "text":
-            rows, content = await gateway.database.read_long(partial(_read_text, request=request))
-        else:
-            stored_turns, language = await gateway.database.read_long(partial(_read_turns, request=request))
-            rows = tuple(turn.row for turn in stored_turns)
+    content: bytes | BinaryIO
+    if query.format == "text":
+        rows, content = await gateway.database.read_long(partial(_read_text, request=request))
+    else:
+        stored_turns, language = await gateway.database.read_long(partial(_read_turns, request=request))
+        rows = tuple(turn.row for turn in stored_turns)
+        input_bytes = sum(len(entries) for turn in stored_turns for _, entries in turn.log)
+        with gateway.body_memory.reservation() as reservation:
+            reservation.add(min(input_bytes, gateway.settings.limits.bodies_bytes))
             content = await gateway.workers.run(
-                write_export,
-                session,
-                stored_turns,
-                query,
-                language,
-                input_bytes=sum(len(entries) for turn in stored_turns for _, entries in turn.log),
+                write_export, session, stored_turns, query, language, input_bytes=input_bytes
             )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]
