@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
@@ -68,10 +68,9 @@ class GatewayProcess:
     def __init__(self, home: Path, *options: str) -> None:
         self.home = home
         self._options = options
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = ""
+        self.port = 0
+        """Any free port at the first start, the same one afterwards."""
         self.log_path = home / "gateway.log"
         self.start()
 
@@ -87,7 +86,11 @@ class GatewayProcess:
                 text=True,
             )
         assert self._process.stdout is not None
-        assert self._process.stdout.readline().strip() == self.url, self.log_path.read_text()
+        printed_url = self._process.stdout.readline().strip()
+        assert printed_url, self.log_path.read_text()
+        assert self.url in ("", printed_url), "it came back at another address"
+        self.url = printed_url
+        self.port = urlsplit(printed_url).port or 0
 
     @property
     def token(self) -> str:

@@ -270,7 +270,7 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
         values = {
             "role": Role.TOOL,
             "content": message.result,
-            "images": "",
+            "images": json_text(message.images, "An image") if message.images else "",
             "call_id": message.call_id,
             "name": message.name,
         }
@@ -279,9 +279,10 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
 
 
 def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
+    images, files = message_parts(_files_decoder.decode(row.images) if row.images else ())
     if row.role == Role.TOOL:
-        return ToolMessage(row.call_id, row.content, row.name, row.failed)
-    return UserMessage(row.content, *message_parts(_files_decoder.decode(row.images) if row.images else ()))
+        return ToolMessage(row.call_id, row.content, row.name, row.failed, images)
+    return UserMessage(row.content, images, files)
 
 
 def turn_from_row(row: Row[Any]) -> TurnRow:
