@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from thinkaloud.canon import ThinkaloudError
+from thinkaloud.store.database import NotSaved
 
 Computation = Callable[..., Iterable[bytes]]
 """A function of a module. It yields the bytes of its output, and raises what it refuses."""
@@ -48,7 +49,10 @@ class WorkerPool:
         if input_bytes <= MAX_IN_THREAD_BYTES:
             return await asyncio.to_thread(_run_here, compute, arguments)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._run_in_process, compute, arguments)
+        try:
+            return await loop.run_in_executor(self._threads, self._run_in_process, compute, arguments)
+        except OSError as error:
+            raise NotSaved(f"Cannot work with files in {tempfile.gettempdir()}: {error.strerror}.") from error
 
     def close(self) -> None:
         """End all processes and wait for them."""

@@ -36,6 +36,8 @@ _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "appl
 _EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json"}
 _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_CHARS = 60
+_UNPACKED = 8
+"""Entries take about this many times more space when they are unpacked."""
 
 
 async def export_session(request: RouteRequest) -> RouteResponse:
@@ -52,7 +54,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
         with gateway.body_memory.reservation() as reservation:
             reservation.add(min(input_bytes, gateway.settings.limits.bodies_bytes))
             content = await gateway.workers.run(
-                write_export, session, stored_turns, query, language, input_bytes=input_bytes
+                write_export, session, stored_turns, query, language, input_bytes=input_bytes * _UNPACKED
             )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]
