@@ -141,7 +141,7 @@ def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandO
     user = users.user_named(conn, options.name)
     if options.show is None:
         rules = users.thinking_rules(conn, user.key)
-        return CommandOutput(tuple((shown, agent or "all agents") for agent, shown in rules.items()))
+        return CommandOutput(tuple((shown.value, agent or "all agents") for agent, shown in rules.items()))
     users.set_thinking_rule(conn, user, options.agent, ThinkingShown(options.show))
     scope = f"agent {options.agent}" if options.agent else "all agents without a rule of their own"
     return CommandOutput(note=f"{user.name} may see of the thinking of {scope}: {options.show}.")

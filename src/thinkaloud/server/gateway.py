@@ -44,8 +44,7 @@ logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
 SIMULTANEOUS_IMPORTS = 2
-SIMULTANEOUS_EXPORTS = 2
-"""A file takes ten times its size in memory while it is read or written. Further imports and exports wait."""
+"""A turn takes ten times its size in memory while it is imported. Further imports wait."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +104,6 @@ class Gateway:
         self.turns = TurnRegistry(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
         self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
-        self.export_slots = asyncio.Semaphore(SIMULTANEOUS_EXPORTS)
         self.workers = WorkerPool()
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False

@@ -58,7 +58,7 @@ def has_body(headers: Mapping[bytes, bytes]) -> bool:
 
 
 class BodyMemory:
-    """Bounds the memory of all request bodies together."""
+    """Bounds the memory of all request bodies, sessions to export and long responses together."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -77,8 +77,8 @@ class BodyMemory:
         """Count more bytes, or refuse them."""
         if self._used_bytes + size_bytes > self._max_bytes:
             raise ServiceUnavailable(
-                f"The gateway holds {self._max_bytes:,} bytes of other requests (limit bodies_bytes). Try "
-                "again in a moment."
+                f"The gateway holds {self._max_bytes:,} bytes of other requests and responses (limit "
+                "bodies_bytes). Try again in a moment."
             )
         self._used_bytes += size_bytes
 

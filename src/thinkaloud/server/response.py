@@ -32,7 +32,7 @@ async def send_response(gateway: "Gateway", response: RouteResponse, send: Send)
         body, size_bytes, held_bytes = content, _rest_bytes(content), 0
     with body, gateway.body_memory.reservation() as reservation:
         if held_bytes > CHUNK_BYTES:
-            reservation.add(held_bytes)
+            reservation.add(min(held_bytes, gateway.settings.limits.bodies_bytes))
         headers = _headers(response, size_bytes)
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await _send_chunks(gateway.settings.send_timeout_s, body, send)

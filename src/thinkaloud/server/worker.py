@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from thinkaloud.canon import ThinkaloudError
+from thinkaloud.store.database import NotSaved
 
 Computation = Callable[..., Iterable[bytes]]
 """A function of a module. It yields the bytes of its output, and raises what it refuses."""
@@ -45,9 +46,13 @@ class WorkerPool:
 
     async def run(self, compute: Computation, *arguments: object, input_bytes: int) -> BinaryIO:
         """Return the output of a computation as a file to read. The caller closes it."""
-        run_somewhere = self._run_in_process if input_bytes > MAX_IN_THREAD_BYTES else _run_here
+        if input_bytes <= MAX_IN_THREAD_BYTES:
+            return await asyncio.to_thread(_run_here, compute, arguments)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, run_somewhere, compute, arguments)
+        try:
+            return await loop.run_in_executor(self._threads, self._run_in_process, compute, arguments)
+        except OSError as error:
+            raise NotSaved(f"Cannot work with files in {tempfile.gettempdir()}: {error.strerror}.") from error
 
     def close(self) -> None:
         """End all processes and wait for them."""

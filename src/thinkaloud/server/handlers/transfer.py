@@ -36,6 +36,8 @@ _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "appl
 _EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json"}
 _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_CHARS = 60
+_UNPACKED = 8
+"""Entries take about this many times more space when they are unpacked."""
 
 
 async def export_session(request: RouteRequest) -> RouteResponse:
@@ -43,19 +45,16 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     query: ExportQuery = request.query
     gateway, session = request.gateway, request_session(request)
     content: bytes | BinaryIO
-    async with gateway.export_slots:
-        if query.format == "text":
-            rows, content = await gateway.database.read_long(partial(_read_text, request=request))
-        else:
-            stored_turns, language = await gateway.database.read_long(partial(_read_turns, request=request))
-            rows = tuple(turn.row for turn in stored_turns)
+    if query.format == "text":
+        rows, content = await gateway.database.read_long(partial(_read_text, request=request))
+    else:
+        stored_turns, language = await gateway.database.read_long(partial(_read_turns, request=request))
+        rows = tuple(turn.row for turn in stored_turns)
+        input_bytes = sum(len(entries) for turn in stored_turns for _, entries in turn.log)
+        with gateway.body_memory.reservation() as reservation:
+            reservation.add(min(input_bytes, gateway.settings.limits.bodies_bytes))
             content = await gateway.workers.run(
-                write_export,
-                session,
-                stored_turns,
-                query,
-                language,
-                input_bytes=sum(len(entries) for turn in stored_turns for _, entries in turn.log),
+                write_export, session, stored_turns, query, language, input_bytes=input_bytes * _UNPACKED
             )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]

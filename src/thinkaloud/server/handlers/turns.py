@@ -6,7 +6,7 @@ import msgspec
 
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.catalog import Catalog, ThinkingSupport, find_model
+from thinkaloud.catalog import ThinkingSupport, find_model
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
@@ -44,11 +44,11 @@ async def read(request: RouteRequest) -> TurnBody:
     # A turn may be megabytes long, and building its body on the event loop would delay all streams.
     return await asyncio.to_thread(
         _turn_body,
+        request,
         await _load_summary(request, row),
         turn,
         request.grant.thinking_of(row),
         owner_preferences.language,
-        gateway.catalog,
     )
 
 
@@ -96,9 +96,9 @@ async def current_turn(request: RouteRequest, row: TurnRow) -> Turn:
 
 
 def _turn_body(
-    summary: TurnSummary, full_turn: Turn, shown: ThinkingShown, language: str, catalog: Catalog
+    request: RouteRequest, summary: TurnSummary, full_turn: Turn, shown: ThinkingShown, language: str
 ) -> TurnBody:
-    turn = hide_thoughts(full_turn, shown)
+    turn, catalog = hide_thoughts(full_turn, shown), request.gateway.catalog
     model = find_model(catalog, summary.model) or find_model(catalog, turn.model)
     supports = None if model is None else model.thinking is not ThinkingSupport.NONE
     return TurnBody(
