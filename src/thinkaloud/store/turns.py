@@ -15,12 +15,13 @@ from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.store import branches, ids, search
-from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import MAX_PAGE_ITEMS, SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.sessions import (
     BOUND_OWNER,
+    NEXT_USE,
     SessionGone,
     lock_session,
     owned_by,
@@ -41,7 +42,9 @@ _SELECT_TURN = (
 _INSERT_TURN = insert(turns).returning(turns)
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
 _TOUCH_SESSION = (
-    update(sessions).where(sessions.c.key == bindparam("of")).values(updated_ms=bindparam("now_ms"))
+    update(sessions)
+    .where(sessions.c.key == bindparam("of"))
+    .values(updated_ms=bindparam("now_ms"), use_number=NEXT_USE)
 )
 _COUNT_RUNNING = (
     select(func.count())
@@ -192,6 +195,16 @@ def page_from(
 ) -> Page[TurnRow]:
     """Return a page of turns that begins with this one."""
     return _turn_page(conn, _PageBounds(session, limit, (first.position - 1,), newest=False), leaf)
+
+
+def of_branch(conn: Connection, session: Session, leaf: int | None = None) -> tuple[TurnRow, ...]:
+    """Return every turn of the branch that ends with `leaf`, or of the active one; the oldest first."""
+    page = of_session(conn, session, limit=MAX_PAGE_ITEMS, leaf=leaf)
+    rows = page.items
+    while page.next:
+        page = of_session(conn, session, limit=MAX_PAGE_ITEMS, after=page.next, leaf=leaf)
+        rows += page.items
+    return rows
 
 
 def of_all_branches(conn: Connection, session: Session) -> tuple[TurnRow, ...]:
