@@ -106,7 +106,7 @@ def test_a_browser_that_keeps_nothing_still_shows_everything(
 def test_a_token_holds_for_the_visit_where_nothing_can_be_kept(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
         visit.context.add_init_script(FULL)
-        token = next(word for word in gateway.log_path.read_text().split() if word.startswith("tka_"))
+        token = gateway.token
         page = visit.open()
         page.fill("dialog input", token)
         page.keyboard.press("Enter")
@@ -117,7 +117,7 @@ def test_a_token_holds_for_the_visit_where_nothing_can_be_kept(browser: Browser,
 
 def test_what_can_be_no_token_is_asked_for_again(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
-        token = next(word for word in gateway.log_path.read_text().split() if word.startswith("tka_"))
+        token = gateway.token
         page = visit.open()
         page.fill("dialog input", "“smart” quotes")
         page.keyboard.press("Enter")
