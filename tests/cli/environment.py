@@ -26,6 +26,9 @@ CATALOG_ROWS = {
     "gemini": "gemini",
     "ollama": "ollama",
     "vllm": "vllm",
+    "mistral": "mistral",
+    "groq": "groq",
+    "xai": "xai",
 }
 """The catalog row for each simulator."""
 

@@ -143,6 +143,14 @@ def test_tools_of_a_conversation_count_when_thinking_is_resolved() -> None:
         )
 
 
+def test_thinking_by_default_is_off_where_it_excludes_tools() -> None:
+    """GPT-5.6 thinks by itself, and Chat Completions refuses its tools then."""
+    options = Options(tools=(WEATHER,))
+    prepared = prepare("Hello?", model="openai-chat/gpt-5.6-sol", options=options, have_key=lambda _: True)
+    assert prepared.request.thinking.effort == "none"
+    assert any("so thinking is off" in note for note in prepared.notes)
+
+
 def test_system_and_tools_of_the_options_hold_beside_a_conversation() -> None:
     bare = Context(steps=(UserMessage("Hello?"),))
     options = Options(system="Be brief.", tools=(WEATHER,))

@@ -24,6 +24,8 @@ from thinkaloud.simulators import Simulator
 PATHS = {
     "openai-chat": "/v1/chat/completions",
     "openrouter": "/api/v1/chat/completions",
+    "mistral": "/v1/chat/completions",
+    "groq": "/openai/v1/chat/completions",
     "deepseek": "/chat/completions",
     "kimi": "/v1/chat/completions",
     "vllm": "/v1/chat/completions",
@@ -44,6 +46,8 @@ OPENINGS = {
     "deepseek": body("deepseek-v4-pro"),
     "kimi": body("kimi-k2.6"),
     "vllm": body("qwen3-8b"),
+    "mistral": body("magistral-medium-2509"),
+    "groq": body("openai/gpt-oss-120b"),
 }
 
 
@@ -117,6 +121,23 @@ def without_details(
         return bare | {"model": model} | fields
 
     return ask
+
+
+def longer_call_id(request: Json, response: Json) -> Json:
+    follow_up = with_tool_results(request, response)
+    follow_up["messages"][1]["tool_calls"][0]["id"] = "call_0123456789"
+    follow_up["messages"][2]["tool_call_id"] = "call_0123456789"
+    return follow_up
+
+
+def then_a_question(request: Json, response: Json) -> Json:
+    follow_up = with_tool_results(request, response)
+    return with_fields(follow_up, messages=[*follow_up["messages"], *MESSAGES])
+
+
+def call_by_name(request: Json, response: Json) -> Json:
+    """Answer a call that was not made."""
+    return message(2, tool_call_id="abcdefgh9")(request, response)
 
 
 BAD_KEY = {"authorization": "Bearer bad-key"}
@@ -274,6 +295,49 @@ CASES = [
     ),
     RuleCase("kimi.missing", with_tool_results, without_reasoning, MISSING),
     RuleCase("kimi.calls-open", with_tool_results, no_result, UNANSWERED),
+    RuleCase("mistral.key", unchanged, unchanged, "Invalid Authentication", 401, refused_headers=BAD_KEY),
+    RuleCase("mistral.model", unchanged, with_changes(model="mistral-none"), "Invalid model: mistral-none"),
+    RuleCase("mistral.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase(
+        "mistral.effort",
+        with_changes(model="mistral-small-latest", reasoning_effort="high"),
+        with_changes(reasoning_effort="high"),
+        "reasoning_effort high is not supported",
+    ),
+    RuleCase("mistral.call-id", with_tool_results, longer_call_id, "with a length of 9"),
+    RuleCase("mistral.order", with_tool_results, then_a_question, "Unexpected role 'user' after role 'tool'"),
+    RuleCase(
+        "mistral.reasoning-input",
+        with_tool_results,
+        asked_elsewhere("mistral-large-latest"),
+        "Reasoning input is not enabled",
+    ),
+    RuleCase(
+        "mistral.calls-open", with_tool_results, call_by_name, "must be a response to a preceding message"
+    ),
+    RuleCase("groq.key", unchanged, unchanged, "Invalid Authentication", 401, refused_headers=BAD_KEY),
+    RuleCase("groq.model", unchanged, with_changes(model="groq-none"), "does not exist", 404),
+    RuleCase("groq.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase("groq.fields", unchanged, with_changes(reasoning={}), "property 'reasoning' is unsupported"),
+    RuleCase(
+        "groq.message-fields",
+        with_assistant_message(reasoning="Hm."),
+        with_assistant_message(reasoning_content="Hm."),
+        "property 'reasoning_content' is unsupported",
+    ),
+    RuleCase(
+        "groq.effort",
+        with_changes(reasoning_effort="low"),
+        with_changes(reasoning_effort="none"),
+        "`reasoning_effort` must be one of",
+    ),
+    RuleCase(
+        "groq.format",
+        with_changes(include_reasoning=True),
+        with_changes(include_reasoning=True, reasoning_format="parsed"),
+        "cannot specify both",
+    ),
+    RuleCase("groq.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("vllm.key", unchanged, unchanged, "Unauthorized", 401, refused_headers=BAD_KEY),
     RuleCase("vllm.model", unchanged, with_changes(model="missing-7b"), "does not exist", 404),
     RuleCase("vllm.messages", unchanged, with_changes(messages=[]), "messages"),
@@ -291,8 +355,9 @@ def test_chat_rule(case: RuleCase) -> None:
     name = case.rule.partition(".")[0]
 
     def words(error: Json) -> str:
-        assert "message" in error["error"]
-        return json.dumps(error["error"], ensure_ascii=False)
+        detail = error.get("error", error)  # Mistral's errors have no envelope
+        assert "message" in detail
+        return json.dumps(detail, ensure_ascii=False)
 
     check_case(name, PATHS[name], OPENINGS[name], case, words)
 

@@ -272,3 +272,35 @@ def test_responses_missing_key_has_its_own_message() -> None:
 
     assert with_simulator("openai-responses", scenario) == (401, "You didn't provide an API key.")
     assert KEY_HEADERS["authorization"].startswith("Bearer")
+
+
+XAI_OPENING = with_fields(OPENING, model="grok-4.3", reasoning={"effort": "high", "summary": "auto"})
+XAI_CASES = [
+    RuleCase("xai.key", unchanged, unchanged, "provide an API key", 401, refused_headers={}),
+    RuleCase("xai.model", unchanged, with_changes(model="grok-none"), "does not exist", 404),
+    RuleCase("xai.input", unchanged, with_changes(input=[]), "missing field `input`", 422),
+    RuleCase(
+        "xai.effort",
+        with_changes(model="grok-4", reasoning=None),
+        with_changes(model="grok-4"),
+        "Model grok-4 does not support parameter reasoningEffort.",
+    ),
+    RuleCase("xai.penalty", unchanged, with_changes(presence_penalty=0), "parameter presencePenalty"),
+    RuleCase("xai.undecipherable", with_tool_results, item(1, encrypted_content="other"), "not be verified"),
+    RuleCase("xai.calls-open", with_tool_results, without(3), "No tool output found"),
+]
+
+
+@pytest.mark.parametrize("case", XAI_CASES, ids=lambda case: case.rule)
+def test_xai_rule(case: RuleCase) -> None:
+    def message(error: Json) -> str:
+        assert set(error) == {"code", "error"}
+        return str(error["error"])
+
+    check_case("xai", PATH, XAI_OPENING, case, message)
+
+
+def test_grok_reasons_without_an_effort() -> None:
+    request = with_fields(OPENING, model="grok-4", reasoning=None)
+    output = request_once("xai", PATH, request, script=[{"thinking": "Hm.", "text": "Yes."}]).json["output"]
+    assert [part["type"] for part in output] == ["reasoning", "message"]

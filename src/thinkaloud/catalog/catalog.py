@@ -111,7 +111,7 @@ class _CatalogMerger:
                 "row. Use the id of another model, or write the fields out."
             )
         inherited = self._with_inherited(like, (*seen, key))
-        excluded = _NOT_INHERITED
+        excluded: tuple[str, ...] = _NOT_INHERITED
         if word == "deployment_of":
             spellings = (like, *inherited.get("names", ()), *inherited.get("at", {}).values())
             fields["family"] = [name for name in spellings if name.strip("*")]

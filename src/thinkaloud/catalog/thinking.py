@@ -46,6 +46,10 @@ def resolve_thinking(
     """Return the parameters that make the model think as the setting asks. "off" overrides a budget."""
     if setting == ThinkingSetting():
         parameters = _model_default(route)
+        if thinks(route.model, parameters) and _tools_exclude_thinking(route, tools):
+            provider = route.provider.name
+            note = f"{route.model_id} takes no tools at {provider} while it thinks, so thinking is off."
+            parameters = _add_note(_off_parameters(route), note)
     elif setting.level is ThinkingLevel.OFF:
         parameters = _off_parameters(route)
     else:
@@ -103,7 +107,7 @@ def _unavailable_reason(route: Route, parameters: ThinkingParameters, tools: boo
             f"Thinking is on, but {route.model_id} does not support thinking. "
             "Turn thinking off, or choose a model listed by: thinkaloud models --thinking"
         )
-    if tools and provider.name in model.tools_or_thinking_at:
+    if _tools_exclude_thinking(route, tools):
         alternative = next((name for name in model.at if name != provider.name), "another provider")
         return (
             f"Thinking and tools are both on, but {route.model_id} supports only one of them at "
@@ -115,6 +119,10 @@ def _unavailable_reason(route: Route, parameters: ThinkingParameters, tools: boo
             "Turn thinking off, or use another provider."
         )
     return ""
+
+
+def _tools_exclude_thinking(route: Route, tools: bool) -> bool:
+    return tools and route.provider.name in route.model.tools_or_thinking_at
 
 
 def _model_default(route: Route) -> ThinkingParameters:

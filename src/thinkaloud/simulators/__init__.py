@@ -14,12 +14,15 @@ from thinkaloud.simulators import (
     anthropic,
     deepseek,
     gemini,
+    groq,
     kimi,
+    mistral,
     ollama,
     openai_chat,
     openai_responses,
     openrouter,
     vllm,
+    xai,
 )
 from thinkaloud.simulators.api import ApiError, Rule, SimulatedApi
 from thinkaloud.simulators.script import FAULT_KINDS, Fault, Script, ScriptedAnswer, ScriptedToolCall
@@ -53,7 +56,20 @@ __all__ = [
 
 APIS: dict[str, SimulatedApi] = {
     module.API.name: module.API
-    for module in (anthropic, openai_chat, openai_responses, openrouter, deepseek, kimi, gemini, ollama, vllm)
+    for module in (
+        anthropic,
+        openai_chat,
+        openai_responses,
+        openrouter,
+        deepseek,
+        kimi,
+        gemini,
+        ollama,
+        vllm,
+        mistral,
+        groq,
+        xai,
+    )
 }
 SIMULATOR_NAMES = tuple(APIS)
 

@@ -1,5 +1,7 @@
 """Anthropic Messages: blocks with signed thoughts, streamed block by block."""
 
+from dataclasses import replace
+
 from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_rules
 from thinkaloud.simulators.anthropic_cache import billed_input
 from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
@@ -12,6 +14,7 @@ from thinkaloud.simulators.api import (
     SimulatedApi,
     SimulatedResponse,
     compact_json,
+    first_violation,
     mapping,
     objects,
     sse_event,
@@ -166,6 +169,15 @@ def _error_body(error: ApiError) -> Json:
     return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_sim"}
 
 
+def _count_tokens(request: ApiRequest) -> Json | ApiError:
+    """Return the input tokens of a request, or refuse it as the request itself would be."""
+    budget = mapping(request.body.get("thinking")).get("budget_tokens", 0)
+    sized = replace(request, body={**request.body, "max_tokens": budget + 1})
+    if violation := first_violation(API.rules, sized):
+        return violation[1]
+    return {"input_tokens": count_tokens(compact_json(request.body["messages"]))}
+
+
 API = SimulatedApi(
     name="anthropic",
     base_path="",
@@ -175,7 +187,10 @@ API = SimulatedApi(
     respond=_respond,
     error_body=_error_body,
     interruption=lambda place: sse_event(_error_body(ApiError(529, "Overloaded")), "error"),
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", list_models),),
+    lookups=(
+        Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", list_models),
+        Lookup("POST", r"/v1/messages/count_tokens", _count_tokens),
+    ),
     keep_alive=sse_event({"type": "ping"}, "ping"),
     overload_status=529,
 )

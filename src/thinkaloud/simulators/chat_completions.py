@@ -137,13 +137,22 @@ def reasoning_in_field(answer: ScriptedAnswer, name: str, shown: bool) -> Though
 
 
 def respond(
-    request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts, *, usage_always: bool = False
+    request: ApiRequest,
+    answer: ScriptedAnswer,
+    thought: ThoughtParts,
+    *,
+    usage_always: bool = False,
+    short_call_ids: bool = False,
+    extra_fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> SimulatedResponse:
-    """Return the response in both forms."""
+    """Return the response in both forms. `extra_fields` are in every chunk of it.
+
+    A short call id has nine characters and no prefix.
+    """
     response_id = request.state.next_id()
     tool_calls_made = [
         {
-            "id": f"call_{request.state.next_id()}",
+            "id": _call_id(request, short=short_call_ids),
             "type": "function",
             "function": {"name": call.name, "arguments": compact_json(call.arguments)},
         }
@@ -165,6 +174,8 @@ def respond(
         "object": "chat.completion",
         "created": 0,
         "model": request.model,
+        "system_fingerprint": "fp_simulated",
+        **extra_fields,
     }
     usage = _usage(request, answer, thought)
     whole = frame | {"choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": usage}
@@ -178,6 +189,11 @@ def respond(
         [frame | {"object": "chat.completion.chunk", "choices": [], "usage": usage}] if with_usage else []
     )
     return SimulatedResponse(whole, (*map(sse_event, [*chunks, *usage_chunks]), sse_event("[DONE]")), True)
+
+
+def _call_id(request: ApiRequest, *, short: bool) -> str:
+    number = request.state.next_id()
+    return number[-9:].rjust(9, "0") if short else f"call_{number}"
 
 
 def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts) -> Json:

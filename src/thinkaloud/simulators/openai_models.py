@@ -41,6 +41,20 @@ def _model_rows() -> list[GptModel]:
 MODELS = {row.id: row for row in _model_rows()}
 
 
+XAI_MODELS = {
+    row.id: row
+    for row in (
+        GptModel("grok-4", default_effort="high"),
+        GptModel("grok-4-1-fast-reasoning", default_effort="high"),
+        GptModel("grok-4-1-fast-non-reasoning", default_effort="none"),
+        GptModel("grok-4.3", ("none", *_EFFORTS_TO_HIGH), "low"),
+        GptModel("grok-3-mini", ("low", "high"), "low"),
+        GptModel("grok-code-fast-1", default_effort="high"),
+    )
+}
+"""The models of xAI, whose API is OpenAI's Responses. Some reason although they take no effort."""
+
+
 def find_model(name: str) -> GptModel | None:
     """Return the row of a model, by its id with or without a date."""
     return MODELS.get(name) or MODELS.get(_DATE.sub("", name))
@@ -76,6 +90,8 @@ def check_model(request: ApiRequest) -> ApiError | None:
 def request_effort(request: ApiRequest) -> str:
     """Return the effort of this request: its own, or the model's default."""
     effort = request.body.get("reasoning_effort") or mapping(request.body.get("reasoning")).get("effort")
+    if request.model in XAI_MODELS:
+        return str(effort or XAI_MODELS[request.model].default_effort)
     row = find_model(request.model)
     return str(effort or (row.default_effort if row and row.efforts else "none"))
 
@@ -118,14 +134,15 @@ def error_body(error: ApiError) -> Json:
 def list_models(request: ApiRequest) -> Json | ApiError:
     """Return all models, or the one in the path."""
     if not request.model:
-        return {"object": "list", "data": [_describe_model(name) for name in MODELS]}
+        return {"object": "list", "data": [describe_model(name) for name in MODELS]}
     known_model = find_model(request.model)
     return (
-        _describe_model(known_model.id)
+        describe_model(known_model.id)
         if known_model
         else ApiError(404, f"The model '{request.model}' does not exist", code="model_not_found")
     )
 
 
-def _describe_model(name: str) -> Json:
+def describe_model(name: str) -> Json:
+    """Return a model as a list of models has it."""
     return {"id": name, "object": "model", "created": 0, "owned_by": "simulator"}

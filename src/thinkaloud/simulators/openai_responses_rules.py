@@ -130,7 +130,8 @@ def _sealed_id(request: ApiRequest, item: Json) -> str | None:
     return claims["id"] if claims and claims.get("kind") == "reasoning" else None
 
 
-def _check_decipherable(request: ApiRequest) -> ApiError | None:
+def check_decipherable(request: ApiRequest) -> ApiError | None:
+    """Refuse encrypted content that this server did not issue for this item."""
     for item in input_items(request):
         if item.get("type") != "reasoning" or not item.get("encrypted_content"):
             continue
@@ -176,7 +177,8 @@ def _check_thought_present(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_calls_answered(request: ApiRequest) -> ApiError | None:
+def check_calls_answered(request: ApiRequest) -> ApiError | None:
+    """Refuse a call without its output, and an output without its call."""
     all_items = input_items(request)
     call_ids = [item.get("call_id") for item in all_items if item.get("type") == "function_call"]
     output_ids = [item.get("call_id") for item in all_items if item.get("type") == "function_call_output"]
@@ -238,7 +240,7 @@ RULES = (
         "openai-responses.undecipherable",
         "encrypted content that was altered, is foreign, or belongs to another item",
         "sub2api#3138",
-        _check_decipherable,
+        check_decipherable,
     ),
     Rule(
         "openai-responses.thought-alone",
@@ -256,6 +258,6 @@ RULES = (
         "openai-responses.calls-open",
         "a call without output, or the reverse",
         "vendor docs",
-        _check_calls_answered,
+        check_calls_answered,
     ),
 )

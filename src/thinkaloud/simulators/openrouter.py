@@ -92,7 +92,8 @@ def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     thought = _thought_parts(request, answer)
-    response = chat_completions.respond(request, answer, thought, usage_always=True)
+    provider = {"provider": request.model.partition("/")[0]}
+    response = chat_completions.respond(request, answer, thought, usage_always=True, extra_fields=provider)
     details = thought.fields.get("reasoning_details")
     for call in response.body["choices"][0]["message"].get("tool_calls", ()):
         if details is not None:

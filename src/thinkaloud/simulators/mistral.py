@@ -1,0 +1,175 @@
+"""Mistral: thoughts as chunks inside the content, call ids of nine characters, a strict order of roles."""
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+from thinkaloud.simulators import chat_completions
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    objects,
+)
+from thinkaloud.simulators.chat_completions import (
+    ThoughtParts,
+    check_bearer,
+    check_calls,
+    check_messages,
+    request_messages,
+    tool_calls,
+)
+from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
+
+_CALL_ID = re.compile(r"[A-Za-z0-9]{9}")
+_EFFORTS = ("none", "high")
+
+
+class MistralModel(NamedTuple):
+    """Whether a model always reasons, or can be asked to by an effort."""
+
+    always_reasons: bool = False
+    takes_effort: bool = False
+
+    @property
+    def reasons(self) -> bool:
+        """Whether it can reason at all."""
+        return self.always_reasons or self.takes_effort
+
+
+MODELS = {
+    "magistral-medium-2509": MistralModel(always_reasons=True),
+    "mistral-small-latest": MistralModel(takes_effort=True),
+    "mistral-large-latest": MistralModel(),
+}
+
+
+def _model_row(request: ApiRequest) -> MistralModel:
+    return MODELS.get(request.model, MistralModel())
+
+
+def _check_model(request: ApiRequest) -> ApiError | None:
+    if request.model in MODELS:
+        return None
+    return ApiError(400, f"Invalid model: {request.model}", "invalid_model", "1500")
+
+
+def _check_effort(request: ApiRequest) -> ApiError | None:
+    effort = request.body.get("reasoning_effort")
+    if effort is None or (_model_row(request).takes_effort and effort in _EFFORTS):
+        return None
+    return ApiError(400, f"reasoning_effort {effort} is not supported for {request.model}")
+
+
+def _check_call_ids(request: ApiRequest) -> ApiError | None:
+    messages = request_messages(request)
+    ids = [call.get("id") for message in messages for call in tool_calls(message)]
+    ids += [message.get("tool_call_id") for message in messages if message.get("role") == "tool"]
+    wrong = next((name for name in ids if not _CALL_ID.fullmatch(str(name))), None)
+    if wrong is None:
+        return None
+    message = f"Tool call id was {wrong} but must be a-z, A-Z, 0-9, with a length of 9."
+    return ApiError(400, message, "invalid_function_call", "3280")
+
+
+def _check_order(request: ApiRequest) -> ApiError | None:
+    roles = [str(message.get("role")) for message in request_messages(request)]
+    if ("tool", "user") in pairwise(roles):
+        message = "Unexpected role 'user' after role 'tool'"
+        return ApiError(400, message, "invalid_request_message_order", "3230")
+    if roles[-1] not in ("user", "tool"):
+        message = "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
+        return ApiError(400, message + roles[-1], "invalid_request_message_order", "3230")
+    return None
+
+
+def _check_reasoning_input(request: ApiRequest) -> ApiError | None:
+    if _model_row(request).reasons:
+        return None
+    chunks = [chunk for message in request_messages(request) for chunk in objects(message.get("content"))]
+    if any(chunk.get("type") == "thinking" for chunk in chunks):
+        return ApiError(400, "Reasoning input is not enabled for this model")
+    return None
+
+
+def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
+    row = _model_row(request)
+    asked = request.body.get("reasoning_effort") == "high"
+    if not (row.always_reasons or (row.takes_effort and asked)) or not answer.thoughts:
+        return ThoughtParts()
+    text = "" if answer.redacted else "\n\n".join(answer.thoughts)
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}
+    deltas = tuple(
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
+        for piece in split_words(text)
+    )
+    content = [chunk, *([{"type": "text", "text": answer.text}] if answer.text else [])]
+    return ThoughtParts(deltas, {"content": content}, tokens=count_tokens(text))
+
+
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    return chat_completions.respond(
+        request, answer, _thought_parts(request, answer), usage_always=True, short_call_ids=True
+    )
+
+
+def _error_body(error: ApiError) -> Json:
+    return {
+        "object": "error",
+        "message": error.message,
+        "type": error.kind or "invalid_request_error",
+        "param": None,
+        "code": error.code,
+    }
+
+
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    names = chat_completions.model_list(list(MODELS))
+    for item in names["data"]:
+        item["capabilities"] = {"reasoning": MODELS[item["id"]].reasons}
+    return names
+
+
+RULES = (
+    Rule("mistral.key", "missing or wrong key", "vendor docs: errors", check_bearer),
+    Rule("mistral.model", "unknown model", "vendor docs: errors", _check_model),
+    Rule("mistral.messages", "no messages", "vendor docs", check_messages),
+    Rule(
+        "mistral.effort",
+        "an effort that this model does not support",
+        "vendor docs: reasoning",
+        _check_effort,
+    ),
+    Rule(
+        "mistral.call-id", "a call id that has not nine letters and digits", "opencode#1680", _check_call_ids
+    ),
+    Rule(
+        "mistral.order",
+        "a user message after a tool result, or an assistant message at the end",
+        "litellm#6323, datapizza-ai#98",
+        _check_order,
+    ),
+    Rule(
+        "mistral.reasoning-input",
+        "thoughts sent to a model that does not reason",
+        "suitenumerique/conversations#402",
+        _check_reasoning_input,
+    ),
+    Rule("mistral.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
+)
+
+API = SimulatedApi(
+    name="mistral",
+    base_path="",
+    path_pattern=r"/v1/chat/completions",
+    rules=RULES,
+    read_prompt=chat_completions.read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=chat_completions.interruption,
+    lookups=(Lookup("GET", r"/v1/models", _list_models),),
+)
