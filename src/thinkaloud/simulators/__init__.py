@@ -12,6 +12,7 @@ from typing import Any
 
 from thinkaloud.simulators import (
     anthropic,
+    bedrock,
     deepseek,
     gemini,
     groq,
@@ -69,6 +70,7 @@ APIS: dict[str, SimulatedApi] = {
         mistral,
         groq,
         xai,
+        bedrock,
     )
 }
 SIMULATOR_NAMES = tuple(APIS)
