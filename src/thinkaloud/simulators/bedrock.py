@@ -79,7 +79,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     }
     if not request.path.endswith("/converse-stream"):
         return SimulatedResponse(body, (), False)
-    events = [("messageStart", {"role": "assistant"})]
+    events: list[tuple[str, Json]] = [("messageStart", {"role": "assistant"})]
     for index, block in enumerate(content):
         events += [(name, {"contentBlockIndex": index, **payload}) for name, payload in _block_events(block)]
     events += [("messageStop", {"stopReason": stop_reason}), ("metadata", {"usage": usage})]
