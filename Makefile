@@ -14,6 +14,7 @@ NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element test fuzz faults journeys lint format core manual docs bench behaviour lock release clean
+.PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,25 +29,32 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint element page .chromium .tmux ## lint, then run all tests with the coverage of the core
-	cd web && npm test --silent
+test: .venv/.dev element page .chromium .terminal ## lint, then run all tests with the coverage of the core
+	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
 
-faults: .venv/.dev ## kill, stop and starve a gateway for ten minutes, and report what is lost (FAULTS=--kills 300)
+faults: .venv/.dev ## kill, stop and starve a gateway for minutes, and report what is lost (FAULTS='--kills 300')
 	$(BIN)/python -m tests.faults $(FAULTS)
 
 journeys: .venv/.dev ## hold 20 conversations of 40 turns that change the model every time, against all simulators
 	JOURNEYS=20 $(BIN)/pytest -q tests/journeys/test_model_changes.py
 
-lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
+lint: .lint-python .lint-web ## check style, types and the direction of imports
+
+.lint-python: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+.lint-web: web/node_modules/.all
 	cd web && npm run --silent check
+
+.test-element: .lint-web
+	cd web && npm test --silent
 
 format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff check --fix
@@ -80,7 +88,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium .tmux web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .chromium .terminal web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.
@@ -119,10 +127,11 @@ benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/pack
 	  exit 1; }
 	@touch $@
 
-# A terminal that tests can type in and read.
-.tmux:
-	@command -v tmux > /dev/null || { apt-get update -qq && apt-get install -y -qq tmux > /dev/null; } || { \
-	  echo "The tests need tmux, and it could not be installed. Install it, then try again." >&2; \
+# A terminal that tests can type in and read, the shells that complete commands, and what shows the manual page.
+.terminal:
+	@{ command -v tmux && command -v zsh && command -v fish && command -v man; } > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq tmux zsh fish man-db > /dev/null; } || { \
+	  echo "The tests need tmux, zsh, fish and man, which could not be installed. Install them, then try again." >&2; \
 	  exit 1; }
 	@touch $@
 

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 TESTS = Path(__file__).parent
 CORE_FOLDERS = (
@@ -23,13 +23,36 @@ CORE_FOLDERS = (
     "wire",
 )
 """Folders whose tests count for the coverage of the pure packages."""
-FIRST_FOLDERS = ("gateway", "safety", "server", "journeys", "agents", "store")
-"""Folders with files that take long: begun late, one of them would keep all others waiting."""
+LONG_FILES = (
+    "safety/test_injection.py",
+    "safety/test_schemathesis.py",
+    "faults/test_scenarios.py",
+    "gateway/test_agents.py",
+    "gateway/test_disk.py",
+    "gateway/test_slow_readers.py",
+    "gateway/test_fairness.py",
+    "safety/test_access_matrix.py",
+    "safety/test_workspace_isolation.py",
+    "safety/test_secret_leaks.py",
+    "test_benchmarks.py",
+    "dialects/test_properties.py",
+    "export/test_markdown.py",
+    "server/test_turn_stream.py",
+    "store/test_search.py",
+    "store/test_isolation.py",
+    "web/test_safety.py",
+    "web/test_page_races.py",
+    "web/test_accessibility.py",
+    "web/test_examples.py",
+    "web/test_page_access.py",
+)
+"""Files that take long, longest first: begun late, one of them would keep all others waiting."""
 LAST_FOLDER = "web"
 """Whoever drives a browser has an event loop running from then on, and can run no test with its own."""
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=1_000)
 
 # A shell starts a command in the background with SIGINT ignored, and programs inherit that: a test that
 # interrupts one would wait for ever. With a handler here, they start with the default one.
@@ -47,19 +70,25 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadfile` each worker takes the next file in this order."""
     for item in items:
-        if _folder(item) not in CORE_FOLDERS:
+        if not _counts_lines(item):
             item.add_marker(pytest.mark.no_cover)
-    items.sort(key=_folder_order)
+    items.sort(key=_file_order)
 
 
-def _folder_order(item: pytest.Item) -> int:
-    """Which folder's turn it is: the long ones, then the others, and those with a browser at last."""
-    folder = _folder(item)
-    return (
-        FIRST_FOLDERS.index(folder)
-        if folder in FIRST_FOLDERS
-        else len(FIRST_FOLDERS) + (folder == LAST_FOLDER)
-    )
+def _counts_lines(item: pytest.Item) -> bool:
+    """Return whether a test counts for the coverage.
+
+    Counting doubles the time of a test. Those of random examples and of linear time run the same lines
+    again and again, and whether a line is run must not depend on chance.
+    """
+    random = is_hypothesis_test(getattr(item, "obj", None))
+    return _folder(item) in CORE_FOLDERS and not random and "linear_time" not in item.name
+
+
+def _file_order(item: pytest.Item) -> tuple[bool, int]:
+    """Return whose turn it is: those with a browser at last, and in both halves the long files first."""
+    file = item.path.relative_to(TESTS).as_posix()
+    return _folder(item) == LAST_FOLDER, LONG_FILES.index(file) if file in LONG_FILES else len(LONG_FILES)
 
 
 def _folder(item: pytest.Item) -> str:

@@ -1,4 +1,4 @@
-"""The import contracts and the coverage settings name every package that they should."""
+"""The import contracts, the coverage and the order of the tests name what they should, and what exists."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import CORE_FOLDERS, LONG_FILES, TESTS
 
 ROOT = Path(__file__).parents[1]
 PURE = ("canon", "wire", "catalog", "dialects", "transcript", "context", "view", "export")
@@ -41,6 +42,10 @@ def test_imports_keep_their_direction() -> None:
 def test_every_existing_package_is_listed(listed: list[str], names: tuple[str, ...]) -> None:
     missing = sorted(existing(names) - set(listed))
     assert not missing, f"add to pyproject.toml: {', '.join(missing)}"
+
+
+def test_folders_and_files_named_in_conftest_exist() -> None:
+    assert [name for name in (*CORE_FOLDERS, *LONG_FILES) if not (TESTS / name).exists()] == []
 
 
 def test_an_existing_package_is_not_an_optional_layer() -> None:

@@ -12,8 +12,8 @@ from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
+from tests.cli.environment import UserHome, running_simulator
 from tests.patience import PATIENCE_S
-from tests.simulators.threaded import simulated_providers
 
 import thinkaloud
 from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
@@ -115,6 +115,19 @@ def test_every_public_name_exists_and_is_documented() -> None:
 
 
 @contextmanager
+def simulated_providers(home: UserHome) -> Iterator[None]:
+    """Answer the questions of a page with simulators, which the user's catalog names."""
+    with (
+        running_simulator("anthropic", [*GUIDE_ANSWERS]) as anthropic,
+        running_simulator("deepseek") as deepseek,
+        running_simulator("openrouter") as openrouter,
+    ):
+        home.use_simulators(anthropic, deepseek, openrouter)
+        home.set_keys("anthropic", "deepseek", "openrouter")
+        yield
+
+
+@contextmanager
 def running_gateway() -> Iterator[str]:
     """Run `thinkaloud serve`, and give the host and port that it prints."""
     command = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
@@ -138,7 +151,7 @@ def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPat
             monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
             address = stack.enter_context(running_gateway())
         if "thinkaloud.Conversation(" in page.read_text("utf-8"):
-            stack.enter_context(simulated_providers(monkeypatch, tmp_path, *GUIDE_ANSWERS))
+            stack.enter_context(simulated_providers(UserHome(tmp_path, monkeypatch)))
         for example in examples:
             tree = ast.parse(example.body.replace(GATEWAY_ADDRESS, address), filename=str(page))
             exec(compile(ast.increment_lineno(tree, example.line), str(page), "exec"), names)

@@ -42,16 +42,16 @@ PARALLEL_PACKAGES = ("dialects", "simulators")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def long_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def long_functions(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, Function):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > FUNCTION_LINES:
                 yield node.lineno, f"{node.name} has {lines} lines; the limit is {FUNCTION_LINES}"
 
 
-def wide_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def wide_functions(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, Function):
             parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             count = len(parameters) - (parameters[:1] in (["self"], ["cls"]))
@@ -71,8 +71,8 @@ def docstring_faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
         yield 1, f"the module's docstring has {lines} lines; it needs 1 to {DOCSTRING_LINES}"
 
 
-def empty_names(tree: ast.Module, stem: str) -> Iterator[tuple[int, str]]:
-    named = [(node.lineno, node.name) for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)]
+def empty_names(nodes: list[ast.AST], stem: str) -> Iterator[tuple[int, str]]:
+    named = [(node.lineno, node.name) for node in nodes if isinstance(node, Function | ast.ClassDef)]
     for line, name in [(1, stem), *named]:
         if EMPTY_NAME.search(name):
             yield line, f"{name} says nothing: name it for what it does (no Manager, Helper, Util, Impl)"
@@ -83,15 +83,15 @@ def gerund_modules(stem: str) -> Iterator[tuple[int, str]]:
         yield 1, f"the module {stem} is named by a gerund: use a noun or a plain verb"
 
 
-def vague_variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def vague_variables(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     fields = {
         statement.target
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ClassDef)
         for statement in node.body
         if isinstance(statement, ast.AnnAssign)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) if node not in fields:
                 assigned = name
@@ -105,14 +105,15 @@ def vague_variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def faults(source: str, stem: str) -> list[tuple[int, str]]:
     tree = ast.parse(source)
+    nodes = list(ast.walk(tree))  # once: it takes most of the time
     return [
-        *long_functions(tree),
-        *wide_functions(tree),
+        *long_functions(nodes),
+        *wide_functions(nodes),
         *long_modules(source),
         *docstring_faults(tree),
-        *empty_names(tree, stem),
+        *empty_names(nodes, stem),
         *gerund_modules(stem),
-        *vague_variables(tree),
+        *vague_variables(nodes),
     ]
 
 

@@ -208,8 +208,9 @@ REFUSED = [
     ("[agents.x]", ": [agents.x]: Object missing required field `model`. Correct the field."),
     (
         '[agents.x]\nmodel = "m"\ntool = ["calculator"]',
-        ": [agents.x]: unknown field 'tool'. The fields are: model, name, description, system, thinking, "
-        "max_tokens, summary_model, tools, assistants, limits.",
+        ": [agents.x]: unknown field 'tool'. The fields are: model, temperature, top_p, stop, seed, "
+        "extra, name, description, system, thinking, max_tokens, output_schema, cache, summary_model, tools, "
+        "assistants, limits.",
     ),
     (
         '[agents.x]\nmodel = "m"\ntools = "calculator"',

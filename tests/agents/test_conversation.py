@@ -6,13 +6,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.cli.environment import running_simulator
 from tests.patience import PATIENCE_S
-from tests.simulators.threaded import simulated_catalog, threaded_simulator
 
 import thinkaloud
 from thinkaloud import Agent, Conversation, Options, Refused, Tool, ToolDefinition, ToolMessage
 from thinkaloud.agents import from_function
 from thinkaloud.canon import Kind
+from thinkaloud.catalog import Catalog, builtin_catalog
 from thinkaloud.client import ProviderRefused
 from thinkaloud.simulators import Fault, ScriptedAnswer, ScriptedToolCall
 from thinkaloud.transcript import Ending
@@ -29,13 +30,21 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-for-a-simulator")
 
 
+def simulated_catalog(**urls: str) -> Catalog:
+    """Return the built-in catalog with other addresses, by provider."""
+    catalog = builtin_catalog()
+    for provider, url in urls.items():
+        catalog = catalog.with_base_url(provider, url)
+    return catalog
+
+
 def weather(city: str) -> str:
     """Return the weather of a city."""
     return f"18 C in {city}"
 
 
 def test_second_question_sends_the_first_turn_back() -> None:
-    with threaded_simulator("anthropic", FIRST, SECOND) as server:
+    with running_simulator("anthropic", [FIRST, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, thinking="high", system="Be brief.", options=options)
         first = conversation.ask("Why is the sky blue?")
@@ -50,7 +59,7 @@ def test_second_question_sends_the_first_turn_back() -> None:
 
 
 def test_stream_tells_thoughts_and_answer_apart(capfd: pytest.CaptureFixture[str]) -> None:
-    with threaded_simulator("anthropic", FIRST, SECOND) as server:
+    with running_simulator("anthropic", [FIRST, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, thinking="high", options=options)
         for delta in conversation.stream("Why is the sky blue?"):
@@ -63,7 +72,7 @@ def test_stream_that_is_left_early_keeps_what_arrived() -> None:
     stalled = ScriptedAnswer(
         thinking=FIRST.thinking, text=FIRST.text, fault=Fault("stall", after_events=5, seconds=PATIENCE_S)
     )
-    with threaded_simulator("anthropic", stalled, SECOND) as server:
+    with running_simulator("anthropic", [stalled, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, thinking="high", options=options)
         deltas = conversation.stream("Why is the sky blue?")
@@ -86,7 +95,10 @@ def test_async_forms_and_any_model_for_any_question() -> None:
             conversation.ask("Blocking inside a loop?")
         return first.answer, text
 
-    with threaded_simulator("anthropic", FIRST) as claude, threaded_simulator("deepseek", SECOND) as deepseek:
+    with (
+        running_simulator("anthropic", [FIRST]) as claude,
+        running_simulator("deepseek", [SECOND]) as deepseek,
+    ):
         catalog = simulated_catalog(anthropic=f"{claude.url}/v1", deepseek=f"{deepseek.url}/v1")
         answers = asyncio.run(scenario(Options(catalog=catalog)))
         assert not claude.refusals + deepseek.refusals
@@ -97,7 +109,7 @@ def test_async_forms_and_any_model_for_any_question() -> None:
 def test_functions_are_run_and_others_are_left_to_the_caller() -> None:
     remote = ToolDefinition("search", "Search", '{"type":"object","properties":{}}')
     search = ScriptedAnswer(tool_calls=[ScriptedToolCall("search", {})])
-    with threaded_simulator("anthropic", CALL, SECOND, search, FIRST) as server:
+    with running_simulator("anthropic", [CALL, SECOND, search, FIRST]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, thinking="high", tools=[weather, remote], options=options)
         reply = conversation.ask("How warm is it in Lima?")
@@ -112,7 +124,7 @@ def test_functions_are_run_and_others_are_left_to_the_caller() -> None:
 @pytest.mark.parametrize("granted", [True, False])
 def test_calls_that_need_an_approval_are_denied_unless_approved(granted: bool) -> None:
     tool: Tool = from_function(weather, approval=True)
-    with threaded_simulator("anthropic", CALL, SECOND) as server:
+    with running_simulator("anthropic", [CALL, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         approve = (lambda block: block.name == "weather") if granted else None
         agent = Agent(name="Weather", model=CLAUDE, tools=(tool,))
@@ -124,7 +136,7 @@ def test_calls_that_need_an_approval_are_denied_unless_approved(granted: bool) -
 
 def test_saved_conversation_continues(tmp_path: Path) -> None:
     path = tmp_path / "sky.json"
-    with threaded_simulator("anthropic", FIRST, SECOND) as server:
+    with running_simulator("anthropic", [FIRST, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, thinking="high", system="Be brief.", options=options)
         conversation.ask("Why is the sky blue?")
@@ -146,7 +158,7 @@ def test_load_refuses_a_file_without_a_model(tmp_path: Path) -> None:
 
 def test_question_that_fails_before_the_answer_is_not_part_of_the_conversation() -> None:
     failed = ScriptedAnswer(fault=Fault("status", status=400, again=False))
-    with threaded_simulator("anthropic", failed, SECOND) as server:
+    with running_simulator("anthropic", [failed, SECOND]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         conversation = Conversation(CLAUDE, options=options)
         with pytest.raises(ProviderRefused):
@@ -163,7 +175,7 @@ class Sky(msgspec.Struct):
 
 def test_output_of_one_question_has_a_shape() -> None:
     answer = ScriptedAnswer(thinking="Hm.", text='{"colour": "blue"}')
-    with threaded_simulator("anthropic", answer) as server:
+    with running_simulator("anthropic", [answer]) as server:
         options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
         reply = Conversation(CLAUDE, thinking="high", options=options).ask("Which colour?", output=Sky)
         sent = server.requests[0].body

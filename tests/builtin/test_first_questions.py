@@ -15,7 +15,7 @@ from thinkaloud.builtin import Connections, LocalServer, ProviderKey, SolverRepl
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills import SKILLS
-from thinkaloud.builtin.spelling import mended, one_edit_apart
+from thinkaloud.builtin.typos import mended, one_edit_apart
 from thinkaloud.builtin.words import Language
 
 NOW = Surroundings(now=lambda: datetime(2026, 11, 17, 9, 30))
@@ -26,6 +26,8 @@ QUESTIONS: list[tuple[str, str, str]] = [
     )["questions"]
 ]
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "builtin.md"
+UNFINISHED_LIST = re.compile(r"^- .*\n(?!- |\n|$)", re.MULTILINE)
+"""Without a blank line after it, Markdown takes what follows a list for its last item."""
 BEGIN, END = "<!-- first questions -->\n", "<!-- end of first questions -->"
 
 
@@ -40,6 +42,7 @@ def test_first_question_gets_its_answer(question: str, language: str, pattern: s
     assert parse(question, NOW).language == language
     assert reply.thinking
     assert "do not trust" not in reply.answer
+    assert not UNFINISHED_LIST.search(reply.answer)
 
 
 def test_answers_without_a_solution_suggest_three_things() -> None:
@@ -67,6 +70,7 @@ def test_connect_names_servers_and_keys_and_shows_no_key(monkeypatch: pytest.Mon
     reply = solve(
         "how do I connect a real model?", surroundings=Surroundings(connections=lambda: connections)
     )
+    assert not UNFINISHED_LIST.search(reply.answer)
     assert "ollama runs at http://127.0.0.1:11434: ollama/qwen3:8b, ollama/a, ollama/b\n" in reply.answer
     assert "anthropic has a key (variable ANTHROPIC_API_KEY): anthropic/claude-opus-4.5" in reply.answer
     assert "sk-canary" not in "".join((*reply.thinking, reply.answer))
@@ -142,6 +146,7 @@ def test_number_words_become_digits(words: str, digits: str) -> None:
 def test_typing_errors_are_mended_by_one_edit() -> None:
     assert mended("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
     assert mended("Ana says Beto is quiet") == "Ana says Beto is quiet"
+    assert mended("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
     assert one_edit_apart("kilometrs", "kilometers")
     assert not one_edit_apart("mile", "mile")
     assert not one_edit_apart("abcd", "badc")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
 from tests.cli.environment import UserHome, running_simulator, wait_until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until_asleep
 
 import thinkaloud.builtin
 from thinkaloud.cli import main
@@ -373,6 +373,10 @@ class PtyTerminal:
             except OSError:  # the other side is closed
                 assert text in self.screen_text, self.screen_text
 
+    def until_asleep(self) -> None:
+        """Wait until the command waits for input."""
+        until_asleep(self._run.pid)
+
     def type(self, text: str) -> None:
         os.write(self._screen, text.encode())
 
@@ -417,7 +421,7 @@ def test_approval_ignores_earlier_input(agents: UserHome) -> None:
         terminal.until("one")
         terminal.type("y\n")
         terminal.until(ASKED)
-        time.sleep(0.3)
+        terminal.until_asleep()
         terminal.type("\n")
         assert terminal.code() == 0
     assert not (agents.folder / "notes.txt").exists()
@@ -476,7 +480,7 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
         )
         wait_until(lambda: len(server.requests) == 2)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
-        time.sleep(0.5)
+        until_asleep(run.pid)  # the tool was called
         run.send_signal(signal.SIGINT)
         out, err = (body.decode() for body in run.communicate(timeout=PATIENCE_S))
     assert (run.returncode, "Traceback" in err) == (130, False)

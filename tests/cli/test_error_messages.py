@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.cli.environment import KEY, UserHome, running_simulator
 
-from thinkaloud.cli import main
+from thinkaloud.cli import main, prompt
 
 ROOT = Path(__file__).parents[2]
 TALK = str(ROOT / "examples/conversation.json")
@@ -14,6 +14,11 @@ MODEL = "deepseek/deepseek-v4-pro"
 Output = pytest.CaptureFixture[str]
 
 REFUSED = [
+    (
+        ["replay", "nope"],
+        "There is no file 'nope', and no such turn. Give the path of a recording, the id of a turn, which "
+        "begins with trn_, or `latest`.",
+    ),
     (
         ["ask", "--model", MODEL, " "],
         "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
@@ -91,6 +96,16 @@ def test_command_error_messages(words: list[str], message: str, home: UserHome, 
     """R046: one line, exit code 2, nothing on stdout, nothing sent."""
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"thinkaloud: {message}\n")
+
+
+def test_prompt_that_is_too_long_names_the_limit_and_what_to_do(
+    home: UserHome, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.setattr(prompt, "read_chunks", lambda name: [b"x" * 5_000_000] * 2)
+    assert main(["ask", "-"]) == 2
+    message = capsys.readouterr().err
+    assert "Standard input has more than 8,000,000 bytes" in message
+    assert "head -c 1000000 FILE | thinkaloud ask" in message
 
 
 def test_models_refresh_error_lists_the_providers(home: UserHome, capsys: Output) -> None:

@@ -24,6 +24,8 @@ from tests.cli.environment import UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main, settings
+from thinkaloud.cli.settings import database_path
+from thinkaloud.store.file_lock import lock_path
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]
 TOKEN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
@@ -90,7 +92,7 @@ def test_serve_prints_its_address_and_needs_no_key(home: UserHome) -> None:
     assert str(home.folder / "thinkaloud.db") in err
     assert "Default model: builtin/solver" in err
     assert "Press Ctrl-C to stop" in err
-    assert len(TOKEN.findall(err)) == 1
+    assert not TOKEN.search(err)
     assert "POST /api/sessions 201" in err
     assert "Traceback" not in err
 
@@ -111,18 +113,20 @@ def test_logs_are_json_without_a_terminal(home: UserHome) -> None:
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [("GET", "/healthz", 200)]
 
 
-def test_serve_auth_token_accepts_the_printed_token(home: UserHome) -> None:
+def test_serve_writes_the_start_token_to_a_private_file_and_not_to_a_log(home: UserHome) -> None:
     with serving("--auth", "token") as (run, url):
         assert run.stderr
+        path = lock_path(database_path())
         announcement = ""
-        while not TOKEN.search(announcement):
+        while str(path) not in announcement:
             announcement += run.stderr.readline()
-        [token] = TOKEN.findall(announcement)
+        assert path.stat().st_mode & 0o077 == 0
+        token = json.loads(path.read_text())["token"]
         assert ask(f"{url}/api/sessions")[0] == 401
         assert ask(f"{url}/api/sessions", token=token)[0] == 200
         assert main(["users", "add", "ana"]) == 0
         _, _, err = stopped(run)
-    assert token not in err
+    assert token not in announcement + err
 
 
 def test_tokens_are_created_and_revoked_while_the_gateway_runs(home: UserHome, capsys: Output) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,16 @@ def ask(capsys: Output, *arguments: str) -> dict[str, str]:
     return body
 
 
-def start(*arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@contextmanager
+def started(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
+    """Start a command, and kill it at the end of the block if it still runs."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def sessions(capsys: Output) -> list[dict[str, str]]:
@@ -184,8 +193,10 @@ def test_export_to_a_dash_writes_to_stdout(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ask(capsys, "-m", MODEL, "hello")
-    out, err = run(capsys, "export", "latest", "-o", "-", "--format", "text")
-    assert "You:\nhello\n" in out
+    capsys.readouterr()
+    assert main(["export", "latest", "-o", "-", "--format", "text"]) == 0
+    out, err = capsys.readouterr()
+    assert f"Answer number one. {ESCAPES}\n" in out, "a pipe gets the exact text"
     assert "Written" not in err
     assert not (tmp_path / "-").exists()
 
@@ -218,26 +229,60 @@ def test_replay_of_a_stored_turn_shows_it_again(capsys: Output) -> None:
             assert f"Replaying {body['turn']}" in err
 
 
-def test_watch_joins_late_follows_live_and_leaves_the_turn_alone(home: UserHome) -> None:
+def test_watch_joins_late_and_follows_live(home: UserHome) -> None:
     """A second screen shows the turn from its beginning, while `ask` in another process runs it."""
-    script = [{"thinking": "one two three four five " * 4, "text": "The end.", "delay_ms": 40}]
+    script = [{"thinking": "one two three four five " * 20, "text": "The end.", "delay_ms": 40}]
     with running_simulator("deepseek", script) as simulator:
         home.use_simulators(simulator)
         home.set_keys("deepseek")
-        asking = start("ask", "-m", MODEL, "Go")
-        assert asking.stderr is not None
-        assert asking.stderr.read(1)  # the first thought is there
-        watching = start("watch")
-        leaving = start("watch", "latest")
-        assert leaving.stderr is not None
-        assert leaving.stderr.readline().startswith("[trn_")
-        leaving.send_signal(signal.SIGINT)
-        assert leaving.communicate(timeout=PATIENCE_S)[0] == ""
-        out, err = watching.communicate(timeout=PATIENCE_S)
-        ask_out, _ = asking.communicate(timeout=PATIENCE_S)
+        with started("ask", "-m", MODEL, "Go") as asking:
+            assert asking.stderr is not None
+            assert asking.stderr.read(1)  # the first thought is there
+            with started("watch") as watching:
+                out, err = watching.communicate(timeout=PATIENCE_S)
+            ask_out, _ = asking.communicate(timeout=PATIENCE_S)
     assert (out, asking.returncode, watching.returncode) == (ask_out, 0, 0)
     assert out == "The end.\n"
     assert "[think] one two three four five one" in err
+
+
+def test_command_goes_on_after_the_one_that_held_the_gateway_was_killed(home: UserHome) -> None:
+    """The joined command starts a gateway of its own, and reads the stored turn to its end."""
+    (home.folder / "config.toml").write_text('language = "pt-BR"\n')
+    script = [{"thinking": "one two three " * 300, "text": "never", "delay_ms": 30}] * 2
+    with running_simulator("deepseek", script) as simulator:
+        home.use_simulators(simulator)
+        home.set_keys("deepseek")
+        with started("ask", "-m", MODEL, "Go") as holding:
+            assert holding.stderr is not None
+            assert holding.stderr.read(1)
+            with started("ask", "-m", MODEL, "Go") as joined:
+                assert joined.stderr is not None
+                assert joined.stderr.read(1)
+                holding.kill()
+                holding.communicate(timeout=PATIENCE_S)
+                out, err = joined.communicate(timeout=PATIENCE_S)
+    assert (out, joined.returncode) == ("", 1)
+    assert "The command that ran the gateway has ended" in err
+    assert "Conectando de novo." in err
+    assert "The gateway stopped before this turn ended." in err
+
+
+def test_watch_that_is_interrupted_leaves_the_turn_alone(home: UserHome) -> None:
+    script = [{"thinking": "on and " * 5_000, "text": "never", "delay_ms": 20}]
+    with running_simulator("deepseek", script) as simulator:
+        home.use_simulators(simulator)
+        home.set_keys("deepseek")
+        with started("ask", "-m", MODEL, "Go") as asking:
+            assert asking.stderr is not None
+            assert asking.stderr.read(1)
+            with started("watch", "latest") as leaving:
+                assert leaving.stderr is not None
+                assert leaving.stderr.readline().startswith("[trn_")
+                leaving.send_signal(signal.SIGINT)
+                assert leaving.communicate(timeout=PATIENCE_S)[0] == ""
+            asking.stderr.read(100)  # it goes on
+            assert asking.poll() is None
 
 
 def test_killed_ask_keeps_what_was_shown(home: UserHome, capsys: Output) -> None:

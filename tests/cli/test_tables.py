@@ -37,9 +37,9 @@ def test_narrow_table_wraps_its_last_column_then_the_widest() -> None:
         "ses_0123abcd  2026-11-16 21:00  -               資料の要約",
     ]
     assert table_lines(SESSIONS, 62)[:3] == [
-        "session       used            model           title",
-        "ses_n-z3eZkF  2026-11-17      builtin/solver  How much is 17",
-        "              04:43                           times 3, and",
+        "session       used             model           title",
+        "ses_n-z3eZkF  2026-11-17       builtin/solver  How much is 17",
+        "              04:43                            times 3, and",
     ]
 
 

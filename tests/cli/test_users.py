@@ -11,6 +11,21 @@ from thinkaloud.cli import main
 Output = pytest.CaptureFixture[str]
 
 
+def test_users_thinking_sets_and_lists_rules(home: UserHome, capsys: Output) -> None:
+    assert main(["users", "add", "ana"]) == 0
+    assert main(["users", "thinking", "ana", "--show", "nothing"]) == 0
+    assert main(["users", "thinking", "ana", "--show", "length", "--agent", "researcher"]) == 0
+    capsys.readouterr()
+    assert main(["users", "thinking", "ana"]) == 0
+    assert capsys.readouterr().out.split("\n") == ["nothing  all agents", "length   researcher", ""]
+    assert main(["users", "thinking", "ana", "--show", "all"]) == 0
+    capsys.readouterr()
+    assert main(["users", "thinking", "ana"]) == 0
+    assert capsys.readouterr().out.split() == ["length", "researcher"]
+    assert main(["users", "thinking", "local", "--show", "nothing"]) != 0
+    assert "operator" in capsys.readouterr().err
+
+
 def test_users_add_list_and_remove(home: UserHome, capsys: Output) -> None:
     assert main(["users", "add", "ana", "--workspace", "blue"]) == 0
     out, err = capsys.readouterr()

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.canon import BadOutput, BlockGrew, BlockStarted, Finish, Kind, Refused, TurnEnded, TurnStarted
+from thinkaloud.canon import (
+    BadOutput,
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    Refused,
+    TurnEnded,
+    TurnStarted,
+)
 from thinkaloud.canon.requests import ToolDefinition
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.json_schema import checked_schema, schema_violation
@@ -48,8 +59,8 @@ class Modelled:
 
 
 def answered(text: str) -> Turn:
-    started = BlockStarted(0, Kind.TEXT)
-    return fold([TurnStarted(), started, BlockGrew(0, text), TurnEnded(Finish.STOP)])
+    block: list[Event] = [BlockStarted(0, Kind.TEXT), BlockGrew(0, text), BlockEnded(0)]
+    return fold([TurnStarted(), *block, TurnEnded(Finish.STOP)])
 
 
 def prepared(model: str, thinking: str | None = None, **options: Any) -> PreparedRequest:
@@ -130,6 +141,14 @@ def test_answers_that_do_not_match_are_refused(shape: Any, text: str) -> None:
         ({"type": "object", "patternProperties": {}}, "patternProperties"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}, "recursive"),
         ({"properties": {"a": 1}}, "not an object"),
+        ({"properties": []}, "'properties' of the wrong type"),
+        ({"type": 5}, "'type' of the wrong type"),
+        ({"type": "text"}, "'type' of the wrong type"),
+        ({"items": {"required": [[]]}}, "'required' of the wrong type"),
+        ({"additionalProperties": 1}, "'additionalProperties' of the wrong type"),
+        ({"multipleOf": 0}, "'multipleOf' of the wrong type"),
+        ({"maximum": "9"}, "'maximum' of the wrong type"),
+        ({"anyOf": {}}, "'anyOf' of the wrong type"),
         (complex, "cannot be the shape"),
     ],
 )

@@ -38,6 +38,8 @@ from thinkaloud.wire import WireLimits
 ENTIRE = b"".join(STORY)
 GZIPPED = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 BOUNDARIES = list(itertools.accumulate(map(len, STORY)))
+IDLE_S = 3.0
+"""Longer than a busy machine lets a server of these tests wait for its turn."""
 
 
 async def events_of(upstream: Upstream, http_client: Client, **options: WireLimits) -> list[Event]:
@@ -153,9 +155,9 @@ def test_comments_alone_do_not_keep_a_turn_alive() -> None:
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:
     async def steady(request: UpstreamRequest) -> None:
-        await request.send(STREAM, *STORY, pause_s=0.25)
+        await request.send(STREAM, *STORY, pause_s=IDLE_S / 4)
 
-    assert read_turn(steady, make_client(timeouts=Timeouts(idle_s=1.0))).answer == "Four."
+    assert read_turn(steady, make_client(timeouts=Timeouts(idle_s=IDLE_S))).answer == "Four."
 
 
 def test_a_slow_reader_does_not_trigger_the_idle_timeout() -> None:
@@ -165,12 +167,12 @@ def test_a_slow_reader_does_not_trigger_the_idle_timeout() -> None:
     async def scenario() -> list[Event]:
         async with (
             serve_upstream(steady) as upstream,
-            make_client(timeouts=Timeouts(idle_s=1.0)) as http_client,
+            make_client(timeouts=Timeouts(idle_s=IDLE_S)) as http_client,
         ):
             events = []
             async for event in stream(prepared(upstream.route()), options=Options(client=http_client)):
                 events.append(event)
-                await asyncio.sleep(1.2 if len(events) == 2 else 0)
+                await asyncio.sleep(1.2 * IDLE_S if len(events) == 2 else 0)
             return events
 
     assert fold(run(scenario())).answer == "Four."

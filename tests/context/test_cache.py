@@ -4,8 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-from tests.agents.test_conversation import weather
+from benchmarks.prompt_cache import MAX_SHARE, billed_loop, paid_tokens
 from tests.context.conversations import (
     CLAUDE,
     GPT,
@@ -16,19 +15,13 @@ from tests.context.conversations import (
     tool_result,
     user_message,
 )
-from tests.simulators.threaded import simulated_catalog
 
-from thinkaloud import Conversation, Options
-from thinkaloud.canon import Usage
 from thinkaloud.canon.requests import CacheMarks
 from thinkaloud.catalog import Route
 from thinkaloud.context import BuildOptions, Context, build
 from thinkaloud.dialects import build_request
-from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
 
 LIMA = CityCall("call_1", "Lima")
-STEPS = 10
-SYSTEM = "You know the weather of every city. " * 200
 
 
 def loop_context(route: Route) -> Context:
@@ -77,37 +70,13 @@ def test_openrouter_and_bedrock_have_their_own_forms_for_claude() -> None:
     assert "cache" not in json.dumps(body(loop_context(CLAUDE), route("bedrock/nova-2")))
 
 
-def billed(*, cache: bool) -> Usage:
-    """Return the tokens of a loop of ten replies at a simulator that bills as Anthropic does."""
-    call = ScriptedAnswer(thinking="I look.", tool_calls=[ScriptedToolCall("weather", {"city": "Lima"})])
-    script = [*[call] * (STEPS - 1), ScriptedAnswer(thinking="Done.", text="18 C.")]
-
-    async def scenario() -> Usage:
-        async with run_simulator("anthropic", script=Script(script)) as server:
-            catalog = simulated_catalog(anthropic=f"{server.url}/v1")
-            conversation = Conversation(
-                "claude-opus-4.5",
-                thinking="high",
-                system=SYSTEM,
-                tools=[weather],
-                options=Options(catalog=catalog, cache=cache),
-            )
-            turn = await conversation.ask_async("How warm is it in Lima?")
-            assert len(turn.replies) == STEPS
-            assert not server.refusals
-            return turn.usage
-
-    return asyncio.run(scenario())
-
-
-def test_a_loop_of_ten_steps_pays_for_new_input_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-for-a-simulator")
-    without, with_marks = billed(cache=False), billed(cache=True)
+def test_a_loop_of_ten_steps_pays_for_new_input_only() -> None:
+    without, with_marks = (asyncio.run(billed_loop(10, cache=cache)) for cache in (False, True))
     assert without.input is not None
     assert (without.cache_read, without.cache_write) == (0, 0)
     assert with_marks.input == without.input
     assert with_marks.cache_read is not None
     assert with_marks.cache_write is not None
-    new_input = without.input - with_marks.cache_read
-    assert new_input < without.input / 4
-    assert with_marks.cache_write == new_input
+    assert with_marks.cache_read + with_marks.cache_write == without.input
+    assert with_marks.cache_write < without.input / 4
+    assert paid_tokens(with_marks) < paid_tokens(without) * MAX_SHARE

@@ -6,10 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.context.conversations import CHAT, CLAUDE, DEEPSEEK, GEMINI, GPT, INTERACTIONS, route
+from tests.context.conversations import (
+    CLAUDE,
+    DEEPSEEK,
+    GEMINI,
+    GPT,
+    INTERACTIONS,
+    CityCall,
+    answer_from,
+    route,
+)
+from tests.context.conversations import user_message as user_prompt
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, UserMessage
+from thinkaloud.canon.requests import File, Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
 from thinkaloud.client.files import MAX_BYTES, user_message
 from thinkaloud.context import Context, build
@@ -66,7 +76,7 @@ def test_pdf_files_are_encoded_by_each_dialect(destination: Route, part: dict[st
 
 def test_recordings_go_to_models_that_hear() -> None:
     audio = {"type": "input_audio", "input_audio": {"data": WAV.data, "format": "wav"}}
-    assert audio in parts(CHAT, WAV)
+    assert audio in parts(route("vllm/voxtral"), WAV)
     assert {"inlineData": {"mimeType": "audio/wav", "data": WAV.data}} in parts(GEMINI, WAV)
 
 
@@ -110,3 +120,37 @@ def test_files_that_cannot_be_attached_are_refused(tmp_path: Path) -> None:
     for name, reason in (("binary", "is not text"), ("large", "larger than 20 MB"), ("none", "No such file")):
         with pytest.raises(Refused, match=reason):
             user_message("Look.", [tmp_path / name])
+
+
+PNG = Image("image/png", "aGk=")
+
+
+@pytest.mark.parametrize(
+    ("destination", "part"),
+    [
+        (CLAUDE, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}),
+        (GPT, {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"}),
+        (GEMINI, {"inlineData": {"mimeType": "image/png", "data": "aGk="}}),
+        (route("bedrock/claude-opus-4.5"), {"image": {"format": "png", "source": {"bytes": "aGk="}}}),
+        (
+            route("openrouter/openai/gpt-5"),
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+        ),
+    ],
+)
+def test_images_of_tool_results_go_to_models_that_see(destination: Route, part: dict[str, Any]) -> None:
+    result = ToolMessage("call_1", "A map.", "get_weather", images=(PNG,))
+    call = answer_from(GPT if destination is CLAUDE else CLAUDE, "Hm.", "", [CityCall("call_1", "Lima")])
+    sent = build_request(destination, build(Context((user_prompt(), call, result)), destination).request).body
+    assert json.dumps(part, separators=(",", ":")).encode() in sent
+    assert b"A map." in sent
+
+
+def test_images_of_tool_results_become_a_note_for_models_that_do_not_see() -> None:
+    result = ToolMessage("call_1", "A map.", "get_weather", images=(PNG,))
+    call = answer_from(CLAUDE, "Hm.", "", [CityCall("call_1", "Lima")])
+    built = build(Context((user_prompt(), call, result)), DEEPSEEK)
+    last = built.request.messages[-1]
+    assert isinstance(last, ToolMessage)
+    assert last.result == "A map.\n\n(An image was attached here, which this model cannot see.)"
+    assert last.images == ()

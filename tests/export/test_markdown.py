@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.dialects.recordings import RECORDINGS
+from tests.examples import examples
 from tests.export.sessions import HOSTILE_PIECES, RECORDS, TEXTS, normalized_turn, record_content, session
 from tests.linear_time import assert_linear
 from tests.view.turns import STOP, answer_events, assistant_call_events, thought_events, tool_call_events
@@ -134,7 +135,7 @@ def test_markdown_export_in_portuguese_with_callouts() -> None:
 
 
 @given(RECORDS, STYLES, LANGUAGES)
-@settings(max_examples=300, deadline=None)
+@examples(100)
 def test_markdown_round_trip_is_lossless(record: SessionRecord, style: ThinkingStyle, locale: str) -> None:
     """R050, R137: texts, seals, times, usage, notices, ends and prompts; a second export is identical."""
     text = write_markdown(record, locale=locale, thinking=style)
@@ -508,7 +509,7 @@ PIECES = st.sampled_from([*HOSTILE_PIECES, *COMMENT.findall(WHOLE), "\ud800"]) |
 
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 60), PIECES), min_size=1, max_size=5))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_markdown_import_survives_any_damage(damage: list[tuple[int, int, str]]) -> None:
     """R137: any removed or inserted text gives a session or a refusal."""
     text = WHOLE

@@ -7,6 +7,7 @@ machine. `--keep FOLDER` writes what every reader received, for `python -m tests
 import argparse
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ def main() -> int:
     """Play the chosen scenarios and print the table."""
     options = _parse_options()
     os.environ.pop("THINKALOUD_MODEL", None)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # no gateway is left behind
     scenarios = [scenario for scenario in SCENARIOS if scenario.name in options.only or not options.only]
     results: Results = {}
     with run_provider() as provider, tempfile.TemporaryDirectory(prefix="faults-") as folder:

@@ -190,7 +190,8 @@ def entries_received(history: History) -> int:
 
 
 def _entries(turn: TurnHistory) -> list[Entry]:
-    return [_entry_decoder.decode(line) for line in turn.stored]
+    """Return the stored entries, without those that a gap left out."""
+    return [_entry_decoder.decode(line) for line in turn.stored if line]
 
 
 def main(paths: list[str]) -> int:

@@ -1,6 +1,7 @@
 """Faults between the reader and the gateway, and callers that race with themselves."""
 
 import asyncio
+import random
 from collections.abc import Callable
 
 from tests.faults.fault_proxy import FaultKind, LinkFault, NextFault
@@ -16,8 +17,12 @@ READERS_PER_TURN = 50
 
 
 def with_probability(run: FaultRun, share: float, fault: Callable[[], LinkFault]) -> NextFault:
-    """Return a choice of faults: this one for a share of the connections, and none for the others."""
-    return lambda: fault() if run.dice.random() < share else LinkFault()
+    """Return a choice of faults: this one for a share of the connections, and none for the others.
+
+    Which connections these are is decided by dice of their own, so that it does not depend on other draws.
+    """
+    dice = random.Random(run.dice.random())
+    return lambda: fault() if dice.random() < share else LinkFault()
 
 
 async def reload_pages(run: FaultRun) -> None:

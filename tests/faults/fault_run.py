@@ -12,7 +12,6 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from tests.faults.checker import ReaderCopy, Violation, check, entries_received
@@ -109,7 +108,8 @@ class FaultRun:
 
     def follow(self, turn: str, session: str, model: str) -> LiveTurn:
         """Start the readers of a turn."""
-        readers = [FaultReader(silence_s=self.silence_s, dice=self.dice) for _ in range(READERS)]
+        seeds = [self.dice.random() for _ in range(READERS)]
+        readers = [FaultReader(silence_s=self.silence_s, dice=random.Random(seed)) for seed in seeds]
         live = LiveTurn(turn, session, model, readers)
         live.tasks = [
             asyncio.create_task(reader.follow(lambda: self.links.url, turn)) for reader in live.readers
@@ -173,25 +173,21 @@ class FaultRun:
         """Note the most memory that the gateway has had since its start."""
         self.measured.peak_bytes = max(self.measured.peak_bytes, peak_memory_bytes(self.gateway.pid))
 
-    async def read_turn(self, turn: str) -> Any:
-        """Return a turn as the gateway gives it, without its events."""
-        return await self.caller.call("GET", f"/api/turns/{turn}")
-
     async def _turn_history(self, live: LiveTurn, gate: asyncio.Semaphore) -> TurnHistory:
         """Return what was sent, received and stored of one turn. The new reader goes through no proxy."""
-        reader = FaultReader()
+        new_reader = FaultReader()
         async with gate:
             with suppress(TimeoutError):  # a turn without an end: the rule about ends reports it
                 async with asyncio.timeout(PATIENCE_S):
-                    await reader.follow(lambda: self.gateway.url, live.id)
-            body = await self.read_turn(live.id)
+                    await new_reader.follow(lambda: self.gateway.url, live.id)
+            body = await self.caller.call("GET", f"/api/turns/{live.id}")
         thought, answer = expected(live.model)
         return TurnHistory(
             turn=live.id,
             sent_thought=thought,
             sent_answer=answer,
             readers=tuple(tuple(reader.observations) for reader in live.readers),
-            stored=tuple(ReaderCopy(reader.observations).lines),
+            stored=tuple(ReaderCopy(new_reader.observations).lines),
             state=body["state"],
             stored_thought=body["reasoning_content"] or "",
             stored_answer="".join(part["text"] for part in body["content"]),

@@ -34,6 +34,6 @@ def test_fault_scenario_loses_and_doubles_nothing(tmp_path: Path, provider: str,
     assert measured.rounds == 1
     assert measured.turns >= LIGHT.turns
     assert measured.entries > measured.turns, "hardly anything was received, so nothing was tried"
-    assert measured.kills == (scenario.name == "kill")
+    assert measured.kills >= (scenario.name == "kill")
     assert (measured.faults > 0) or scenario.name not in BROKEN_LINKS
     assert len(list(read_histories(histories))) >= measured.turns

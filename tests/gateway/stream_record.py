@@ -83,11 +83,6 @@ class StreamRecord:
         """The number of entries that end the turn."""
         return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in self.entries)
 
-    def drop_unsaved(self) -> None:
-        """Forget the entries that came after a `storage` event: a kill may have lost them."""
-        if self.last_saved is not None:
-            del self.lines[self.last_saved + 1 :]
-
     def add_event(self, event: bytes) -> None:
         """Record one complete event."""
         fields = parse_event(event)

@@ -18,7 +18,7 @@ from tests.context.conversations import (
 )
 from tests.requests.typed_dicts import type_mismatch
 
-from thinkaloud.canon.requests import Image, ThinkingParameters, UserMessage
+from thinkaloud.canon.requests import File, Image, OutputFormat, Sampling, ThinkingParameters, UserMessage
 from thinkaloud.catalog import Route
 from thinkaloud.context import BuildOptions, Context, build
 from thinkaloud.dialects import build_request
@@ -111,3 +111,38 @@ def test_gemini_interactions() -> None:
     sent_body = json_body(INTERACTIONS, ThinkingParameters(), "get_weather")
     assert set(sent_body) <= set(types.CreateModelInteraction.model_fields)
     types.CreateModelInteraction.model_validate(sent_body)
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("destination", "module", "name"),
+    [
+        (CLAUDE, "anthropic.types.message_create_params", "MessageCreateParamsStreaming"),
+        (CHAT, "openai.types.chat.completion_create_params", "CompletionCreateParamsStreaming"),
+        (GPT, "openai.types.responses.response_create_params", "ResponseCreateParamsStreaming"),
+    ],
+    ids=["anthropic", "openai_chat", "openai_responses"],
+)
+def test_sampling_shapes_and_files_have_the_official_types(
+    destination: Route, module: str, name: str
+) -> None:
+    params = pytest.importorskip(module, reason="the client library is not installed")
+    file = UserMessage("Read this.", (), (File("application/pdf", "aGk=", "report.pdf"),))
+    options = BuildOptions(
+        sampling=Sampling(temperature=0.5, top_p=0.9, stop=("END",), seed=7),
+        output=OutputFormat(SCHEMA),
+        max_tokens=4096,
+    )
+    sent = json.loads(
+        build_request(destination, build(conversation_of(file), destination, options).request).body
+    )
+    assert "aGk=" in str(sent)
+    assert "city" in str(sent)
+    assert type_mismatch(sent, getattr(params, name)) == ""

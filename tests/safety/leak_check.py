@@ -77,11 +77,11 @@ def encoded_forms(secret: str) -> Iterator[bytes]:
 def find_leaks(secrets: dict[str, str], outputs: dict[str, bytes]) -> list[Leak]:
     """Return all leaks of the secrets in these outputs."""
     leaks = []
+    forms = {name: list(encoded_forms(secret)) for name, secret in secrets.items()}
     for source, data in outputs.items():
         lowered = data.lower()
-        for name, secret in secrets.items():
-            hits = [lowered.find(form) for form in encoded_forms(secret) if form in lowered]
-            if hits:
+        for name in secrets:
+            if hits := [lowered.find(form) for form in forms[name] if form in lowered]:
                 leaks.append(Leak(source, name, repr(data[max(0, hits[0] - 80) : hits[0] + 60])))
     return leaks
 

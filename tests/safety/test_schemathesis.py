@@ -135,7 +135,7 @@ class SchemathesisResult(NamedTuple):
 def run(gateway: GatewayUnderTest, config: SchemathesisConfig) -> SchemathesisResult:
     # Loaded from where it is, the operation that gives it would be left out.
     schema = schemathesis.openapi.from_dict(gateway.request("GET", "/api/openapi.json").json, config=config)
-    schema.hook("map_body")(_sometimes_a_file)
+    schema.hook("map_body")(_with_content)
     result = SchemathesisResult([], Counter())
     for event in from_schema(schema).execute():
         match event:
@@ -147,10 +147,14 @@ def run(gateway: GatewayUnderTest, config: SchemathesisConfig) -> SchemathesisRe
     return result
 
 
-def _sometimes_a_file(context: schemathesis.HookContext, body: Any) -> Any:
-    """Sometimes replace the body by a valid file: no schema describes one, so generated data never is."""
-    imports = context.operation is not None and context.operation.path == "/api/import"
-    return session_file("Imported", "word") if imports and isinstance(body, dict | list) else body
+def _with_content(context: schemathesis.HookContext, body: Any) -> Any:
+    """Give some bodies what no schema describes: a valid file, and a prompt where there is nothing yet."""
+    path = context.operation.path if context.operation is not None else ""
+    if path == "/api/import" and isinstance(body, dict | list):
+        return session_file("Imported", "word")
+    if path == "/api/sessions/{session}/turns" and body == {}:
+        return {"prompt": "Hello.", "model": MODEL}
+    return body
 
 
 def _failures(event: events.ScenarioFinished) -> Iterator[str]:

@@ -105,6 +105,7 @@ AGENT = {"name": "x", "model": MODEL}
 TOOL = {"name": "x", "description": "x", "parameters": {"type": "object"}}
 RESULT = {"call_id": "x", "result": "x", "name": "x"}
 PICTURE = {"media_type": "image/png", "data": "AAAA"}
+PDF = {"media_type": "application/pdf", "data": "AAAA", "name": "x"}
 TURNS = "/api/sessions/{session}/turns"
 EXCHANGE = ("exchanges", 0)
 TEXT_FIELDS: dict[str, SendText] = {
@@ -124,6 +125,11 @@ TEXT_FIELDS: dict[str, SendText] = {
     "name of a result": _in_body("POST", TURNS, "tool_results", 0, "name", tool_results=[RESULT]),
     "kind of a picture": _in_body("POST", TURNS, "images", 0, "media_type", images=[PICTURE]),
     "picture": _in_body("POST", TURNS, "images", 0, "data", images=[PICTURE], model="none"),
+    "stop": _in_body("POST", TURNS, "stop", 0, stop=["x"], prompt="x"),
+    "extra field": _in_body("POST", TURNS, "extra", "user", extra={}, prompt="x"),
+    "schema of an answer": _in_body("POST", TURNS, "output_schema", "type", output_schema={}, prompt="x"),
+    "kind of a file": _in_body("POST", TURNS, "files", 0, "media_type", files=[PDF]),
+    "name of a file": _in_body("POST", TURNS, "files", 0, "name", files=[PDF], model="none"),
     "name of an agent": _in_body("POST", "/api/agents", "name", **AGENT),
     "model of an agent": _in_body("POST", "/api/agents", "model", **AGENT),
     "system prompt": _in_body("POST", "/api/agents", "system", **AGENT),

@@ -18,10 +18,12 @@ from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, TEST_ROUTES, GatewayThread, Headers, read_response, run_gateway
 
 from thinkaloud.catalog import builtin_catalog
+from thinkaloud.server import run
 from thinkaloud.server.app import CSP, create_app
 from thinkaloud.server.auth import ListenConfig
 from thinkaloud.server.endpoint import ApiRoute, Grant
 from thinkaloud.server.gateway import Gateway, Settings
+from thinkaloud.server.h11_limits import TimedH11Protocol
 from thinkaloud.server.http_limits import LimitedHttpProtocol
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.store.sqlite import open_database
@@ -317,6 +319,19 @@ def test_expect_continue_is_sent_only_for_accepted_bodies(limited_gateway: Gatew
     assert head(MAX_BODY_BYTES + 1).startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.parametrize("head", [b"", b"Connection: close\r\n"])
+def test_client_that_sends_a_whole_body_over_the_limit_reads_its_413(
+    head: bytes, limited_gateway: GatewayThread
+) -> None:
+    """A connection that is closed with unread data would be reset, and the response lost."""
+    body = b"x" * 3_000_000
+    with limited_gateway.connect() as connection:
+        connection.sendall(_declaring(str(len(body))).replace(b"\r\n\r\n", b"\r\n" + head + b"\r\n"))
+        for start in range(0, len(body), 100_000):
+            connection.sendall(body[start : start + 100_000])
+        assert read_response(connection).status == 413
+
+
 def test_missing_body_times_out(hasty_gateway: GatewayThread) -> None:
     response = hasty_gateway.send(_declaring("9") + b"{")
     assert (response.status, response.code, response.headers["connection"]) == (408, "too_slow", "close")
@@ -427,6 +442,19 @@ def test_endless_headers_and_trailers_are_refused(
             if select.select([connection], [], [], 0.03)[0]:
                 break
         assert read_response(connection).status == 431
+
+
+def test_slow_headers_time_out_without_httptools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_http_protocol", TimedH11Protocol.with_limits)
+    with run_gateway(tmp_path, settings=Settings(limits=SHORT_TIMEOUTS)) as gateway:
+        response = gateway.send(b"GET /who HTTP/1.1\r\nHost: loc")
+        assert (response.status, response.code) == (408, "too_slow")
+        assert gateway.request("/who").status == 200
+        with gateway.connect() as connection:
+            connection.sendall(b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert read_response(connection).status == 200
+            connection.sendall(b"GET /who HTTP/1.1\r\nHo")
+            assert read_response(connection).status == 408
 
 
 def test_slow_headers_time_out(hasty_gateway: GatewayThread) -> None:

@@ -7,6 +7,33 @@ from typing import Any
 import pytest
 from tests.server.caller import ENDLESS_SCRIPT, SLOW_SCRIPT, start_gateway
 
+from thinkaloud.server.handlers import sessions as session_handlers
+
+
+def test_page_of_long_messages_is_cut_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page holds fewer turns than asked for if they are long, so that no page fills the memory."""
+    monkeypatch.setattr(session_handlers, "PAGE_CHARS", 20)
+
+    async def story() -> None:
+        script = [{"thinking": "hm", "text": f"{number} " + "x" * 15} for number in range(5)]
+        async with start_gateway(tmp_path, script=script) as caller:
+            session = await caller.create_session()
+            for _ in script:
+                await caller.run_turn(session)
+            for order, numbers in (("oldest", "01234"), ("newest", "34120")):
+                pages, after = [], ""
+                while True:
+                    path = f"/api/sessions/{session}/messages?order={order}&limit=50&after={after}"
+                    page = await caller.call("GET", path)
+                    pages.append([m["content"][0] for m in page["items"] if m["role"] == "assistant"])
+                    after = page["next"]
+                    if not after:
+                        break
+                assert len(pages) == 3
+                assert "".join(number for page in pages for number in page) == numbers
+
+    asyncio.run(story())
+
 
 def test_create_change_and_delete_session(tmp_path: Path) -> None:
     async def story() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ import msgspec
 import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway, wait_until
+
+from thinkaloud.server import worker
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -226,6 +229,31 @@ def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_
             assert result.turn.reasoning == "one"
             assert result.turn.outcome is not None
             assert "limit blocks_per_turn" in result.turn.outcome.message
+
+    asyncio.run(story())
+
+
+def test_long_session_is_exported_and_imported_in_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is the same as in a thread, and so is what is refused."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, "anthropic", SCRIPT) as caller:
+            session = await filled(caller)
+            formats = {"json": "application/json", "markdown": "text/markdown"}
+            in_thread = [await exported(caller, session, f"?format={name}") for name in formats]
+            monkeypatch.setattr(worker, "MAX_IN_THREAD_BYTES", 0)
+            in_process = [await exported(caller, session, f"?format={name}") for name in formats]
+            assert [text for text, _ in in_process] == [text for text, _ in in_thread]
+            for (text, _), media_type in zip(in_process, formats.values(), strict=True):
+                copied = await imported(caller, text, media_type)
+                assert await turns(caller, copied["id"]) == await turns(caller, session)
+            body = await imported(caller, '{"thinkaloud": 1}', "application/json", 422)
+            assert "not a Thinkaloud session" in body["error"]["message"]
+            monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+            body = await imported(caller, text, media_type, 503)
+            assert "gone" in body["error"]["message"]
 
     asyncio.run(story())
 

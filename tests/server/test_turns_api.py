@@ -176,7 +176,12 @@ REFUSED = {
     "blanks": ({"prompt": " \n"}, "neither a prompt nor"),
     "an unknown agent": ({"prompt": "x", "agent": "agt_" + "x" * 22}, "No agent"),
     "an unknown level": ({"prompt": "x", "thinking": "lots"}, "thinking"),
-    "an unknown field": ({"prompt": "x", "temperature": 2}, "temperature"),
+    "an unknown field": ({"prompt": "x", "temprature": 2}, "temprature"),
+    "a high temperature": ({"prompt": "x", "temperature": 3}, "temperature"),
+    "an empty stop": ({"prompt": "x", "stop": [""]}, "stop"),
+    "no schema": ({"prompt": "x", "output_schema": {"type": 5}}, "schema of the answer cannot be used"),
+    "a field twice": ({"prompt": "x", "extra": {"model": "y"}}, "part of the request already"),
+    "no file": ({"prompt": "x", "files": [{"media_type": "text/html", "data": "AAAA"}]}, "media_type"),
     "no picture": ({"prompt": "x", "images": [{"media_type": "image/png", "data": "%"}]}, "data"),
     "no mode": ({"prompt": "x", "context_mode": "some"}, "context_mode"),
 }

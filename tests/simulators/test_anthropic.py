@@ -102,6 +102,8 @@ def with_empty_text(body: Json, message: Json) -> Json:
     return request
 
 
+MARKED = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
+
 CASES = [
     RuleCase(
         "anthropic.key",
@@ -177,6 +179,18 @@ CASES = [
         with_messages({"role": "assistant", "content": "It is"}),
         "does not support assistant message prefill",
         opening=OPUS_5,
+    ),
+    RuleCase(
+        "anthropic.cache-marks",
+        unchanged,
+        with_messages({"role": "user", "content": [MARKED] * 5}),
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    ),
+    RuleCase(
+        "anthropic.cache-empty",
+        unchanged,
+        with_messages({"role": "user", "content": [{**MARKED, "text": ""}]}),
+        "cache_control cannot be set for empty text blocks",
     ),
     RuleCase(
         "anthropic.message-shape",

@@ -9,14 +9,15 @@ import pytest
 from sqlalchemy import Connection, func, select
 from tests.linear_time import assert_linear
 from tests.store.log_fixtures import NOW_MS, TURN_REQUEST, entries, temporary_database
-from tests.store.query_fixtures import ask, block_events, finish, new_owner, new_session
+from tests.store.query_fixtures import ask, block_events, finish, indexed_words, new_owner, new_session
 
 from thinkaloud.canon import Event, Finish, Kind, TurnEnded, TurnStarted
-from thinkaloud.store import search, sessions, turns, users
-from thinkaloud.store.delete import delete_session
+from thinkaloud.store import index_slices, search, sessions, turns, users
+from thinkaloud.store.delete import delete_hidden, delete_session
 from thinkaloud.store.finish import finished_from_entries, save_finished
-from thinkaloud.store.rows import Session
-from thinkaloud.store.schema import messages, parts, search_rows
+from thinkaloud.store.index_slices import SLICE_BLOCKS
+from thinkaloud.store.rows import Owner, SearchKind, Session
+from thinkaloud.store.schema import messages, parts, search_rows, unindexed
 from thinkaloud.store.sessions import SessionGone, TurnRunning
 
 
@@ -103,8 +104,59 @@ def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: py
     def refuse(text: str) -> str:
         raise AssertionError(f"{text!r} was normalized within the write")
 
-    monkeypatch.setattr(search, "normalize_text", refuse)
+    monkeypatch.setattr(search, "normalize_for_index", refuse)
     request = turns.TurnRequest(messages=TURN_REQUEST.messages, model="m", normalized_texts=normalized)
     turn = turns.start_turn(conn, session, request, now_ms=1, writer="w", lease_until_ms=1).turn
     save_finished(conn, turn.key, finished)
     assert conn.scalar(select(func.count()).select_from(search_rows)) == 3
+
+
+def hits(conn: Connection, owner: Owner, *words: str) -> list[int]:
+    """Return the number of hits of each word."""
+    kinds = frozenset((SearchKind.ANSWER, SearchKind.THOUGHT))
+    return [len(search.find(conn, owner, word, kinds=kinds, limit=10).items) for word in words]
+
+
+def save_long_turn(conn: Connection, blocks: int) -> tuple[Session, int]:
+    """Save a turn that is too long to be indexed with it."""
+    session = new_session(conn, users.ensure_local(conn, NOW_MS))
+    turn = ask(conn, session, "go").turn
+    events = [TurnStarted("openai_chat", "demo"), *alternating_blocks(blocks), TurnEnded(Finish.STOP)]
+    finished = finished_from_entries(entries(events))
+    assert finished.long
+    save_finished(conn, turn.key, finished)
+    return session, turn.key
+
+
+def test_long_turn_is_indexed_in_slices_and_the_rest_after_a_restart(tmp_path: Path) -> None:
+    blocks = 3 * SLICE_BLOCKS - 1
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            session, turn = await database.write(partial(save_long_turn, blocks=blocks))
+            words = "word0", f"word{SLICE_BLOCKS - 1}", f"word{SLICE_BLOCKS}", f"word{blocks - 1}"
+            assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [0, 0, 0, 0]
+            first = await database.read(partial(index_slices._next_slice, turn=turn, normalized={}))
+            assert first is not None
+            await database.write(partial(index_slices._add_slice, index_slice=first))
+            await database.write(partial(index_slices._add_slice, index_slice=first))  # by another task
+            assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [1, 1, 0, 0]
+            await index_slices.index_rest(database)
+            assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [1, 1, 1, 1]
+            assert await database.read(lambda conn: conn.scalar(select(func.count(unindexed.c.message)))) == 0
+
+    asyncio.run(scenario())
+
+
+def test_session_deleted_while_it_is_indexed_leaves_no_word_in_the_index(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            session, turn = await database.write(partial(save_long_turn, blocks=2 * SLICE_BLOCKS))
+            first = await database.read(partial(index_slices._next_slice, turn=turn, normalized={}))
+            assert first is not None
+            await database.write(lambda conn: sessions.hide_for_deletion(conn, session.owner, session.id))
+            await database.write(partial(index_slices._add_slice, index_slice=first))
+            await delete_hidden(database, session)
+            assert await database.write(indexed_words) == []
+
+    asyncio.run(scenario())

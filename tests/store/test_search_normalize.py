@@ -39,10 +39,8 @@ def test_normalized_text_is_the_words_joined(text: str) -> None:
 
 def test_every_code_point_is_normalized_like_its_words() -> None:
     for first in range(0, 0x20000, 64):
-        for text in (chr(code) for code in range(first, first + 64)):
-            assert normalize_text(f"a{text}é") == " ".join(word.text for word in words(f"a{text}é")), ascii(
-                text
-            )
+        text = " ".join(f"a{chr(code)}é" for code in range(first, first + 64))
+        assert normalize_text(text) == " ".join(word.text for word in words(text)), hex(first)
 
 
 def test_text_without_spaces_is_normalized_in_linear_time() -> None:

@@ -185,3 +185,16 @@ def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text:
     made = sessions.create(conn, ana, now_ms=NOW_MS, agent=text, model=text)
     assert (made.agent, made.model) == (stored_text, stored_text)
     assert len(sessions.list_page(conn, ana, limit=9).items) == 2
+
+
+def test_sessions_keep_the_order_of_their_use_when_the_clock_goes_back(conn: Connection) -> None:
+    owner = new_owner(conn, "ana")
+    first = sessions.create(conn, owner, now_ms=9_000, title="first")
+    second = sessions.create(conn, owner, now_ms=5_000, title="second")
+    assert [session.id for session in sessions.list_page(conn, owner, limit=9).items] == [second.id, first.id]
+    ask(conn, first, "Again?")
+    sessions.rename(conn, owner, second.id, "renamed", 1_000)
+    page = sessions.list_page(conn, owner, limit=1)
+    assert [session.id for session in page.items] == [second.id]
+    rest = sessions.list_page(conn, owner, limit=1, after=page.next)
+    assert [session.id for session in rest.items] == [first.id]

@@ -55,6 +55,7 @@ class MemoryTurn:
         self.question = question
         self.items: list[StreamItem] = []
         self.state = "running"
+        self.versions: tuple[str, ...] = ()
         self._changed = asyncio.Event()
 
     @property
@@ -108,6 +109,7 @@ class MemoryBackend:
         self.rows: dict[str, SessionInfo] = {}
         self.turns_by_session: dict[str, list[MemoryTurn]] = {}
         self.turns_by_id: dict[str, MemoryTurn] = {}
+        self.older_branches: dict[str, list[MemoryTurn]] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.saved = DisplayPreferences(display={"preset": "default"}, language="en-US")
         self.unreachable = ""
@@ -169,19 +171,28 @@ class MemoryBackend:
         return [
             PastTurn(
                 id=turn.id,
+                versions=turn.versions,
                 prompt=turn.question.prompt,
                 images=turn.question.images,
                 state=turn.state,
                 entries=() if turn.state == "running" else turn.entries,
             )
-            for turn in self.turns_by_session[session]
+            for turn in self.older_branches.get(branch) or self.turns_by_session[session]
         ]
 
     async def ask(self, session: str, question: Question) -> str:
         self._called("ask", session, question)
         if question.replaces:
-            ids = [turn.id for turn in self.turns_by_session[session]]
-            del self.turns_by_session[session][ids.index(question.replaces) :]
+            turns = self.turns_by_session[session]
+            index = [turn.id for turn in turns].index(question.replaces)
+            replaced, before = turns[index], turns[:index]
+            self.older_branches[replaced.id] = list(turns)
+            self.turns_by_session[session] = before
+            new = self._new_turn(session, question)
+            versions = (*(replaced.versions or (replaced.id,)), new.id)
+            for id in versions:
+                self.turns_by_id[id].versions = versions
+            return new.id
         return self._new_turn(session, question).id
 
     def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:

@@ -125,7 +125,7 @@ def test_resize_storm_ends_with_the_newest_text_at_the_bottom() -> None:
         await chat.until(lambda: chat.called("ask"))
         turn = chat.backend.last_turn()
         turn.say(*thought_and_answer("t", "")[:5])
-        for number in range(40):
+        for number in range(16):
             turn.say(BlockGrew(1, f"word{number} " * 30))
             await chat.pilot.resize_terminal(30 + number * 37 % 150, 8 + number * 11 % 40)
         await chat.pilot.resize_terminal(100, 30)

@@ -78,13 +78,40 @@ def test_long_model_list_leaves_room_for_its_keys_and_says_why_a_row_is_refused(
     run_chat(act, backend=_ManyModels(), size=size)
 
 
+class _KeylessModels(MemoryBackend):
+    async def models(self) -> list[Responder]:
+        local = Responder(id="qwen", name="Qwen", unchecked=("ollama", "vllm"))
+        return [local, Responder(id="claude", name="Claude", ready=False, keyless=("anthropic",))]
+
+
+def test_model_list_says_in_the_language_of_the_person_what_is_missing() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+o")
+        await chat.sees("requer ollama ou vllm em execução", "Nenhuma chave de API encontrada para anthropic")
+
+    run_chat(act, backend=_KeylessModels(), options=ChatOptions(language="pt-BR"))
+
+
+def test_theme_that_is_chosen_is_saved() -> None:
+    saved: list[str] = []
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("/theme light")
+        await chat.until(lambda: saved)
+        assert chat.app.theme == "textual-light"
+
+    run_chat(act, options=ChatOptions(save_theme=saved.append))
+    assert saved == ["light"]
+
+
 def test_title_names_the_default_model_and_the_picker_marks_it() -> None:
     async def act(chat: ChatPilot) -> None:
-        await chat.sees("New conversation · qwen")
+        await chat.sees("New conversation · ", "qwen")
         await chat.press("ctrl+o")
         await chat.sees("✓ Qwen")
 
-    run_chat(act, options=ChatOptions(default_model="qwen"))
+    for name in ("qwen", "vllm/qwen"):
+        run_chat(act, options=ChatOptions(default_model=name))
 
 
 def test_search_names_session_and_date_and_says_if_nothing_was_found() -> None:

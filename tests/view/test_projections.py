@@ -120,6 +120,15 @@ def test_gateway_answer_lists_hidden_thoughts_without_content() -> None:
     assert counted.reasoning_blocks == []
 
 
+def test_r004_model_supports_is_what_the_catalog_says_until_thinking_was_seen() -> None:
+    """R004: thinking that was seen proves more than a row."""
+    silent = untimed_turn(*answer_events(0, "Hi."), STOP)
+    for supports in (True, False, None):
+        assert gateway_answer(silent, model_supports=supports).reasoning_meta.model_supports is supports
+    seen = untimed_turn(*answer_events(0, "Hi."), UsageReported(Usage(reasoning=64)), STOP)
+    assert gateway_answer(seen, model_supports=False).reasoning_meta.model_supports is True
+
+
 def test_gateway_answer_marks_approximate_durations() -> None:
     """R004: a duration that was not measured is marked."""
     turn = timed_turn(

@@ -84,6 +84,21 @@ def test_view_does_not_change_the_turn() -> None:
     assert msgspec.json.encode(turn) == encoded_before
 
 
+def test_words_of_a_finished_thought_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return 3
+
+    monkeypatch.setattr("thinkaloud.view.thinking.count_words", count)
+    text = "A thought that no other test has, counted once."
+    turn = untimed_turn(*thought_events(0, text))
+    views = [view(turn, now_ms=at_ms) for at_ms in range(5)]
+    assert [shown.blocks[0].words for shown in views if shown] == [3] * 5
+    assert counted == [text]
+
+
 def test_view_is_deterministic() -> None:
     turn = timed_thought()
     assert view(turn, now_ms=9000) == view(turn, now_ms=9000)

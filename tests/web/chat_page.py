@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,12 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 from tests.patience import PATIENCE_MS, PATIENCE_S
 
 from thinkaloud.server.static_files import FOLDER
+from thinkaloud.store.file_lock import lock_holder, lock_path
 
 WEB = Path(__file__).parents[2] / "web"
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
@@ -67,10 +68,9 @@ class GatewayProcess:
     def __init__(self, home: Path, *options: str) -> None:
         self.home = home
         self._options = options
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = ""
+        self.port = 0
+        """Any free port at the first start, the same one afterwards."""
         self.log_path = home / "gateway.log"
         self.start()
 
@@ -86,7 +86,18 @@ class GatewayProcess:
                 text=True,
             )
         assert self._process.stdout is not None
-        assert self._process.stdout.readline().strip() == self.url, self.log_path.read_text()
+        printed_url = self._process.stdout.readline().strip()
+        assert printed_url, self.log_path.read_text()
+        assert self.url in ("", printed_url), "it came back at another address"
+        self.url = printed_url
+        self.port = urlsplit(printed_url).port or 0
+
+    @property
+    def token(self) -> str:
+        """The token of the local user until the gateway stops."""
+        holder = lock_holder(lock_path(self.home / "thinkaloud.db"))
+        assert holder is not None
+        return holder.token
 
     def stop(self, how: int = signal.SIGINT) -> None:
         """Stop it, whatever it is at; the second signal says that nothing need be waited for."""

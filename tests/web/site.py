@@ -2,7 +2,7 @@
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -55,6 +55,7 @@ class Site:
 
     def __init__(self) -> None:
         self.requests: list[str] = []
+        self.closed = Event()
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -62,6 +63,9 @@ class Site:
 
             def do_GET(self) -> None:
                 site.requests.append(self.path)
+                if self.path.startswith("/stream"):
+                    self._stream()
+                    return
                 body, kind = site.body(self.path)
                 self.send_response(200 if kind else 404)
                 self.send_header("Content-Type", kind or "text/plain")
@@ -69,6 +73,14 @@ class Site:
                 self.send_header("Content-Security-Policy", POLICY)
                 self.end_headers()
                 self.wfile.write(body)
+
+            def _stream(self) -> None:
+                """Begin an answer that does not end before the site does."""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/javascript")
+                self.end_headers()
+                self.wfile.flush()
+                site.closed.wait()
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
@@ -99,6 +111,7 @@ class Site:
         return b"", ""
 
     def close(self) -> None:
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 from tests.web.element_states import WORDS, answer_after_thought, running_thought, show_block
+from tests.web.site import Site
 
 PLACES = {
     "bubble": ("display:block", "inline-size:fit-content;max-inline-size:85%;padding:8px"),
@@ -238,3 +239,18 @@ def test_block_works_in_another_document(page: Page) -> None:
         }"""
     )
     assert state == {"text": True, "sheets": 2, "border": "1px"}
+
+
+def test_one_file_needs_no_connection_while_streams_hold_all_of_them(page: Page, site: Site) -> None:
+    """HTTP/1.1 has six connections for an origin: what is loaded already does not wait for a seventh."""
+    page.goto(site.url + "/one-file")
+    page.wait_for_function("() => customElements.get('thinking-block')")
+    drawn = page.evaluate(
+        """async () => {
+          for (let n = 0; n < 6; n++) void import(`/stream?${n}`);
+          block.open = true;
+          await block.ready;
+          return block.shadowRoot.querySelector("[part=body] strong").textContent;
+        }"""
+    )
+    assert drawn == "docs"

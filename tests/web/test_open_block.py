@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.element_states import running_thought, show_block
+from tests.web.element_states import answer_after_thought, feed_more, running_thought, show_block
 
 Event = dict[str, Any]
 FERNS = [{"name": "bracken", "height": 120}, {"name": "maidenhair", "height": 40}]
@@ -53,11 +53,11 @@ def test_calls_are_readable(page: Page) -> None:
     show_block(page, run(), id="block", open=True, now=5000)
     calc, search, checker = page.evaluate(STEPS)
     assert calc["line"] == "expression: 8 × (7 + 4 − 8)"
-    assert (calc["time"], calc["result"]) == ("0.5s", "value: 24")
+    assert (calc["time"], calc["result"]) == ("500 ms", "value: 24")
     assert (search["line"], search["input"]) == ("", "query: ferns\nlimit: 2")
     assert search["cells"] == ["name", "height", "bracken", "120", "maidenhair", "40"]
     assert search["time"] == "1.5s"
-    assert (checker["line"], checker["time"]) == ("Check the heights", "2.0s")
+    assert (checker["line"], checker["time"]) == ("Check the heights", "2s")
     assert [step["rail"] for step in (calc, search, checker)] == [True, True, False]
 
 
@@ -103,9 +103,9 @@ def test_timeline_shows_the_run_to_scale(page: Page) -> None:
         }"""
     )
     assert bars == [
-        ["calc", 0, 5, "0.5s"],
+        ["calc", 0, 5, "500 ms"],
         ["search", 5, 15, "1.5s"],
-        ["Checker", 20, 20, "2.0s"],
+        ["Checker", 20, 20, "2s"],
         ["Thinking", 21, 18, "1.8s"],
     ]
     assert not page.locator("thinking-block .steps").first.is_visible()
@@ -164,5 +164,5 @@ def test_r077_gear_turns_where_the_page_wants_one(page: Page) -> None:
     moving = """() => { const sign = block.shadowRoot.querySelector("[part=icon] slot").firstChild;
       return [sign.localName, sign.getAnimations().length]; }"""
     assert page.evaluate(moving) == ["svg", 1]
-    page.evaluate("() => block.tell({type: 'turn.ended', finish: 'stop'}, 2000)")
+    feed_more(page, answer_after_thought())
     assert page.evaluate(moving) == ["svg", 0]

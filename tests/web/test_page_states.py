@@ -1,11 +1,20 @@
 """What the page says while it waits, when something goes wrong, and where a search leads."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, block_events, open_visit
+from tests.web.chat_page import (
+    QUICK_QUESTION,
+    GatewayProcess,
+    PageVisit,
+    ask,
+    block_events,
+    open_visit,
+    wait_for_answers,
+)
 
 CUT = [
     *block_events(0, "reasoning", "Two lines."),
@@ -132,7 +141,7 @@ def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
         expect(page.locator(".link-state")).to_have_text("Waiting… 3s")
     page.clock.run_for(20_000)
     expect(page.locator(".link-state")).to_contain_text("Still waiting")
-    page.clock.run_for(60_000)
+    page.clock.run_for(10_000)
     expect(page.locator(".link-state")).to_contain_text("Still waiting")
 
 
@@ -268,3 +277,42 @@ def test_a_title_is_renamed_in_its_place(visit: PageVisit, gateway: GatewayProce
     page.keyboard.press("Escape")
     expect(page.locator("h1")).to_have_text("New name")
     assert gateway.call(f"/api/sessions/{session}")["title"] == "New name"
+
+
+def test_a_question_can_be_edited_and_its_versions_compared(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """What was there before is kept: ‹ 1/2 › leads back to it, and both stand side by side."""
+    session = gateway.import_exchanges("Sums", ("how much is 2 * 3", "", "6"), ("and then", "", "Nothing."))
+    page = visit.open(session)
+    wait_for_answers(page, 2)
+    page.locator(".asked").first.hover()
+    page.get_by_role("button", name="Edit the question").first.click()
+    page.get_by_label("Edit the question").fill(QUICK_QUESTION)
+    page.get_by_role("button", name="Send").first.click()
+    expect(page.locator(".answer")).to_have_text(re.compile("51"))
+    expect(page.locator(".exchange")).to_have_count(1)
+    wait_for_answers(page)
+    expect(page.locator(".versions")).to_have_text("2/2")
+    page.get_by_role("button", name="Previous version").click()
+    expect(page.locator(".exchange")).to_have_count(2)
+    expect(page.locator(".versions")).to_have_text("1/2")
+    assert page.locator(".answer").all_inner_texts() == ["6", "Nothing."]
+    page.get_by_role("button", name="Compare versions").click()
+    columns = page.locator("dialog .columns > section")
+    expect(columns).to_have_count(2)
+    expect(columns.nth(0)).to_contain_text("6")
+    expect(columns.nth(1)).to_contain_text("51")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Next version").click()
+    expect(page.locator(".versions")).to_have_text("2/2")
+
+
+def test_ask_again_makes_another_version(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Sums", (QUICK_QUESTION, "", "50, I think"))
+    page = visit.open(session)
+    wait_for_answers(page)
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".answer")).to_have_text(re.compile("51"))
+    expect(page.locator(".exchange")).to_have_count(1)
+    assert len(gateway.call(f"/api/sessions/{session}/messages")["items"][-1]["versions"]) == 2

@@ -15,7 +15,7 @@ CUTS_AND_RENDERERS = (
     ("whole", "markdown"),
     ("ends", "markdown"),
     ("pieces", "markdown"),
-    ("pieces", "plain"),
+    ("ends", "plain"),
 )
 
 # One block for each payload and each way to cut it, with the payload in every place that shows text.
@@ -28,7 +28,7 @@ FEED = """async ({payloads, cut, render}) => {
     const tell = event => node.feed({seq: seq++, at_ms: seq * 100, event});
     const grow = (block, text) => {
       const size = cut === "whole" ? text.length : cut === "ends" ? Math.max(1,
-        text.length - 1) : Math.ceil(text.length / 40);
+        text.length - 1) : Math.ceil(text.length / 16);
       for (let at = 0; at < text.length; at += size) {
         tell({type: "block.grew", block, text: text.slice(at, at + size)});
         node.refresh();

@@ -19,6 +19,8 @@ export function formatter(): Promise<typeof import("./rich-text.js")> {
 
 export class Answer {
   readonly node = h("div", { class: "answer", dir: "auto" });
+  /** Resolved when the text is as it stays: formatted, or plain where that failed. */
+  ready: Promise<unknown> = Promise.resolve();
   private rich: RichText | null = null;
   private asked = false;
   private text = "";
@@ -36,7 +38,7 @@ export class Answer {
     this.node.textContent = text;
     if (this.asked) return;
     this.asked = true;
-    formatter().then(
+    this.ready = formatter().then(
       ({ RichText }) => {
         this.node.classList.remove("unformatted");
         this.rich = new RichText(this.node);

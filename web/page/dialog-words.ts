@@ -7,7 +7,14 @@ import { addWords, type Table } from "./words.js";
 // biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
   "failed": ["The answer failed.", "A resposta falhou."],
-  "edit": ["Edit and ask again", "Editar e perguntar de novo"],
+  "edit": ["Edit the question", "Editar a pergunta"],
+  "token.title": ["This gateway asks for a token", "Este gateway pede um token"],
+  "token.about": ["Whoever runs it makes one with “thinkaloud tokens create”. It is kept in this browser.", "Quem o administra cria um com “thinkaloud tokens create”. Ele fica guardado neste navegador."],
+  "token.refused": ["That token is not known here, or not any more. Enter another one.", "Esse token não é conhecido aqui, ou não é mais. Digite outro."],
+  "token.label": ["Token", "Token"],
+  "token.enter": ["Enter", "Entrar"],
+  "delete.sure": ["Delete this conversation with everything in it? This cannot be undone.", "Excluir esta conversa com tudo o que há nela? Não é possível desfazer."],
+  "deleted": ["Deleted", "Excluído"],
   "cancel": ["Cancel", "Cancelar"],
   "saved": ["Saved", "Salvo"],
   "copy.label": ["Copy answer", "Copiar resposta"],

@@ -75,6 +75,8 @@ export class Exchange {
   private topic = "";
   private nextTopicAt = 0;
   private answerNowSent = false;
+  /** Whether nobody told a screen reader how the turn ended. */
+  untold = false;
 
   constructor(
     readonly id: string,
@@ -127,8 +129,11 @@ export class Exchange {
   /** Takes one entry. */
   take(entry: Entry): void {
     if (entry.seq <= this.turn.seq || this.turn.outcome) return;
-    this.block.feed(entry);
     const { event } = entry;
+    // A block at work tells a screen reader of the end itself.
+    if (event.type === "turn.ended" || event.type === "turn.failed")
+      this.untold = this.running && this.block.getAttribute("status") !== "streaming";
+    this.block.feed(entry);
     if (event.type === "block.started") this.connection.stopWaiting();
     if (event.type === "block.started" && this.depth(event.block) > DEEPEST_IN_PLACE) this.closeStep(event.block);
     this.drawSoon();
@@ -277,7 +282,8 @@ export class Exchange {
     this.connection.show({ problem: "", unsaved: false });
     this.draw();
     const count = this.turn.answer.split(/\s+/).filter(Boolean).length;
-    if (count) tellScreenReader(t("ready", { words: t("words", { n: count }) }));
+    if (count && this.turn.outcome?.ending === "answered")
+      tellScreenReader(t("ready", { words: t("words", { n: count }) }));
     this.host.ended(this);
   }
 

@@ -126,6 +126,7 @@ function placesIn(text: string, sought: string): number[] {
 /** Brings the place into sight, and marks it. */
 async function show(found: Found, sought: string): Promise<void> {
   if (typeof found.block === "number") return showThought(found.exchange, found.block, found.nth, sought);
+  await found.exchange.answer.ready; // formatting draws the text anew
   const home = found.block === "prompt" ? found.exchange.promptsNode : found.exchange.answer.node;
   const range = nthRange(home, sought, found.nth) ?? nthRange(home, sought, 0);
   (range?.startContainer.parentElement ?? home).scrollIntoView({ block: "center" });

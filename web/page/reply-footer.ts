@@ -5,8 +5,8 @@ import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { outcomeCard } from "./outcome.js";
-import { showError } from "./toasts.js";
+import { outcomeCard, outcomeText } from "./outcome.js";
+import { showError, tellScreenReader } from "./toasts.js";
 import { addQuestionTools } from "./versions.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -30,6 +30,7 @@ export class ReplyFooter {
     addQuestionTools(exchange);
     const card = outcomeCard(exchange);
     if (card) exchange.answer.node.after(card);
+    if (card && exchange.untold) tellScreenReader(outcomeText(exchange));
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
   }
 

@@ -104,15 +104,7 @@ const WORDS: Table = {
 
   "export": ["Export", "Exportar"],
   "import": ["Import", "Importar"],
-  "delete.sure": ["Delete this conversation with everything in it? This cannot be undone.", "Excluir esta conversa com tudo o que há nela? Não é possível desfazer."],
-  "deleted": ["Deleted", "Excluído"],
   "title": ["Title", "Título"],
-
-  "token.title": ["This gateway asks for a token", "Este gateway pede um token"],
-  "token.about": ["Whoever runs it makes one with “thinkaloud tokens create”. It is kept in this browser.", "Quem o administra cria um com “thinkaloud tokens create”. Ele fica guardado neste navegador."],
-  "token.refused": ["That token is not known here, or not any more. Enter another one.", "Esse token não é conhecido aqui, ou não é mais. Digite outro."],
-  "token.label": ["Token", "Token"],
-  "token.enter": ["Enter", "Entrar"],
 };
 
 type Gaps = Record<string, string | number>;

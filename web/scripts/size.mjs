@@ -15,9 +15,9 @@ const GATES = {
   "messages.js": 500,
   "other-formats.js": 1_980,
   "portuguese.js": 1_000,
-  "sentence.js": 600,
-  "thinking-block.global.js": 26_800,
-  "core.js": 12_350,
+  "sentence.js": 700,
+  "thinking-block.global.js": 27_100,
+  "core.js": 12_500,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

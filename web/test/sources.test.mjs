@@ -40,3 +40,33 @@ test("recordReader appends what grew of a step", () => {
   assert.equal(feed.turn.blocks[0].text, "One, two");
   assert.equal(feed.turn.blocks[0].rewrites, 0);
 });
+
+test("recordReader times a step that arrives at work, and no other", () => {
+  const feed = new TurnFeed();
+  let now = 1_790_000_000_000;
+  feed.clock = () => now;
+  const read = recordReader(feed);
+  const block = (status, content) => ({ status, steps: [{ id: "a", type: "reasoning", content }] });
+  read(block("thinking", "One"));
+  now += 3000;
+  read(block("done", "One, two"));
+  assert.equal(feed.turn.blocks[0].endedMs - feed.turn.blocks[0].startedMs, 3000);
+  const complete = new TurnFeed();
+  recordReader(complete)(block("done", "One"));
+  assert.equal(complete.turn.blocks[0].startedMs, null);
+});
+
+test("TurnFeed stops what runs without a connection, and continues with one", () => {
+  const feed = new TurnFeed();
+  feed.take({ seq: 0, at_ms: 0, event: { type: "turn.started" } });
+  feed.take({ seq: 1, at_ms: 0, event: { type: "block.started", block: 0, kind: "reasoning" } });
+  feed.take({ seq: 2, at_ms: 0, event: { type: "block.grew", block: 0, text: "Hm" } });
+  feed.setConnected(false);
+  assert.equal(feed.turn.outcome.ending, "cut_off");
+  assert.notEqual(feed.turn.blocks[0].status, "running");
+  feed.setConnected(true);
+  assert.equal(feed.turn.live, true);
+  assert.equal(feed.turn.endedMs, null);
+  feed.take({ seq: 3, at_ms: 9, event: { type: "block.grew", block: 0, text: "." } });
+  assert.equal(feed.turn.blocks[0].text, "Hm.");
+});

@@ -270,7 +270,8 @@ def _decode_row(fields: dict[str, Any], kind: type[RowT], location: str, key: st
 def _refuse_unknown_fields(
     fields: Collection[str], kind: type[msgspec.Struct], location: str, implied: Collection[str] = ()
 ) -> None:
-    known = [field.encode_name for field in msgspec.structs.fields(kind) if field.encode_name not in implied]
+    required_first = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
+    known = [field.encode_name for field in required_first if field.encode_name not in implied]
     if unknown := [name for name in fields if name not in known]:
         raise Refused(f"{location}: unknown field {unknown[0]!r}. The fields are: {', '.join(known)}.")
 

@@ -13,7 +13,7 @@ from thinkaloud.builtin import skills
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.question import Puzzle, Reading, Remark, Surroundings
 from thinkaloud.builtin.skills.talk import without_greeting
-from thinkaloud.builtin.spelling import mended
+from thinkaloud.builtin.typos import mended
 from thinkaloud.builtin.words import Language, Unsolvable, detect_language, normalize
 
 MAX_QUESTION_CHARACTERS = 2000

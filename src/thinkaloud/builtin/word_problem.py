@@ -1,9 +1,8 @@
 """Word problems: forms of sentences with numbers in them, and the calculation that each form asks for.
 
 A form matches a whole question or nothing, so that no number and no condition is overlooked. Its pattern is a
-regular expression with these additions:
-
-    #name  a number · @name  one to three words · ~name  a noun in the singular or the plural
+regular expression with these additions: `#name` is a number, `@name` one to three words, `~name` a noun in
+the singular or the plural.
 
 A name that was used before stands for the same words again; a noun is then also known as `name_again`. A word
 with a stroke, such as "hour/hours", has a singular and a plural: the answer takes the one for its value.

@@ -4,8 +4,7 @@
   x Refused          the call is invalid: fix the call
     + NotAResponse, BadCatalog, KeyMissing, ThinkingNotOffered, BudgetTooSmall, Unknown...
   x BadOutput        the answer does not have the requested shape: ask again
-  x ProviderFault    the provider misbehaved: keep the events read so far, then retry or report
-    + BadFrame, LimitExceeded
+  x ProviderFault    the provider misbehaved (BadFrame, LimitExceeded): keep the events so far, then retry
 * OutOfOrder         an invalid sequence of entries: a bug in the code that wrote them, not caught here
 """
 

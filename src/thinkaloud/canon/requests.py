@@ -104,6 +104,7 @@ class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
     result: str
     name: str = ""
     failed: bool = False
+    images: tuple[Image, ...] = ()
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):

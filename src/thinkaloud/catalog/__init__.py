@@ -5,6 +5,7 @@ from thinkaloud.catalog.catalog import (
     ModelListing,
     builtin_catalog,
     builtin_texts,
+    find_model,
     list_models,
     parse_catalog,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "builtin_catalog",
     "builtin_texts",
     "compare_models",
+    "find_model",
     "has_thinking_suffix",
     "key_missing_error",
     "list_models",

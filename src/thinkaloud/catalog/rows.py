@@ -159,6 +159,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cache: CacheForm = CacheForm.NONE
     inputs: tuple[InputKind, ...] = tuple(InputKind)
     """What its API has a form for, besides text."""
+    result_images: bool = False
+    """Whether a tool result may hold images. Otherwise they follow in a user message."""
     shows_thinking: bool = True
     """Whether this provider can return thoughts at all."""
     joins_messages: bool = True

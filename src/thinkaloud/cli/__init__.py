@@ -159,15 +159,11 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         argv = [*argv[1:], "--help"]
     command = next((argument for argument in argv if not argument.startswith("-")), "")
 
-    from thinkaloud.cli.parser import build_parser, did_you_mean, parse
+    from thinkaloud.cli.parser import build_parser, parse, unknown_name
 
     if command and command not in COMMANDS:
-        suggestion = did_you_mean(command, list(COMMANDS)) or "."
-        print(
-            f"thinkaloud: There is no command {command!r}{suggestion} "
-            "Run `thinkaloud help` for all commands.",
-            file=sys.stderr,
-        )
+        remedy = "Run `thinkaloud help` for all commands."
+        print(f"thinkaloud: {unknown_name('command', command, list(COMMANDS), remedy)}", file=sys.stderr)
         return 2
     return _run(parse(build_parser(COMMANDS, command, _VERSION), argv))
 

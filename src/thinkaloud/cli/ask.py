@@ -33,7 +33,7 @@ from thinkaloud.cli.follow import TurnNotSaved
 from thinkaloud.cli.live_output import LiveOutput
 from thinkaloud.cli.prompt import read_prompt
 from thinkaloud.cli.read import turn_as_json
-from thinkaloud.cli.sampling import add_sampling_options, output_schema_of, sampling_of
+from thinkaloud.cli.request_options import add_request_options, output_schema_of, sampling_of
 from thinkaloud.cli.settings import (
     model_name,
     names_builtin_model,
@@ -82,16 +82,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--max-tokens", type=positive, metavar="N", help="token limit of the answer, thoughts included"
     )
-    add_option(
-        "-f",
-        "--file",
-        dest="files",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="attach a file: an image, a PDF, an MP3 or WAV recording, or text; can be repeated",
-    )
-    add_sampling_options(parser)
+    add_request_options(parser)
     add_option(
         "--approve",
         action="append",

@@ -26,7 +26,7 @@ from thinkaloud.cli.gateway import (
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
-from thinkaloud.cli.sampling import output_schema_of, sampling_of
+from thinkaloud.cli.request_options import output_schema_of, sampling_of
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.client.files import user_message
 from thinkaloud.store.file_lock import lock_holder, lock_path

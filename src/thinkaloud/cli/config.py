@@ -5,7 +5,7 @@ import sys
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_error, print_json
-from thinkaloud.cli.parser import did_you_mean
+from thinkaloud.cli.parser import add_actions, unknown_name
 from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
 from thinkaloud.surfaces.terminal import clean
@@ -13,29 +13,24 @@ from thinkaloud.surfaces.terminal import clean
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `config`."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    path_parser = actions.add_parser(
-        "path", help="print where the file is", description="Print where the file with your settings is."
-    )
-    path_parser.set_defaults(run=run_path)
-    show_parser = actions.add_parser(
+    add_action = add_actions(parser)
+    add_action("path", "print where the file is", "Print where the file with your settings is.", run_path)
+    show_parser = add_action(
         "show",
-        help="list all settings",
-        description="List all settings with their values and meanings; - means that it is not set.",
+        "list all settings",
+        "List all settings with their values and meanings; - means that it is not set.",
+        run_show,
     )
     add_json_option(show_parser, "one object with the settings that are set")
-    show_parser.set_defaults(run=run_show)
-    set_parser = actions.add_parser(
-        "set", help="change a setting", description="Change a setting. The rest of the file stays as it is."
+    set_parser = add_action(
+        "set", "change a setting", "Change a setting. The rest of the file stays as it is.", run_set
     )
-    set_parser.add_argument("key", metavar="KEY", help="the setting, as `config show` lists it")
+    unset_parser = add_action(
+        "unset", "remove a setting", "Remove a setting, so that its default holds again.", run_unset
+    )
+    for action_parser in (set_parser, unset_parser):
+        action_parser.add_argument("key", metavar="KEY", help="the setting, as `config show` lists it")
     set_parser.add_argument("value", metavar="VALUE", help="its new value")
-    set_parser.set_defaults(run=run_set)
-    unset_parser = actions.add_parser(
-        "unset", help="remove a setting", description="Remove a setting, so that its default holds again."
-    )
-    unset_parser.add_argument("key", metavar="KEY", help="the setting, as `config show` lists it")
-    unset_parser.set_defaults(run=run_unset)
 
 
 def run_path(options: argparse.Namespace) -> int:
@@ -85,8 +80,8 @@ def run_unset(options: argparse.Namespace) -> int:
 def _known(key: str) -> str:
     if key in SETTINGS:
         return key
-    suggestion = did_you_mean(key, list(SETTINGS)) or "."
-    raise Refused(f"There is no setting {key!r}{suggestion} `thinkaloud config show` lists all settings.")
+    remedy = "`thinkaloud config show` lists all settings."
+    raise Refused(unknown_name("setting", key, list(SETTINGS), remedy))
 
 
 def _shown(value: object) -> str:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 from thinkaloud.canon import Entry, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.cli.gateway import GatewayClient
+from thinkaloud.cli.words import command_words
 from thinkaloud.surfaces.backend import BackendUnreachable, Reconnecting, Restarted, StorageChanged
 from thinkaloud.surfaces.terminal import clean
 
@@ -62,9 +63,9 @@ def _report(turn: str, item: Reconnecting | Restarted | StorageChanged) -> None:
                 f"`thinkaloud show {turn}` shows it."
             )
         case StorageChanged(saved=True):
-            print("thinkaloud: The turn is saved again.", file=sys.stderr)
+            _print("saved")
         case StorageChanged():
-            print("thinkaloud: The turn is not saved: the disk accepts no writes.", file=sys.stderr)
+            _print("unsaved")
 
 
 def _report_loss(turn: str, loss: Reconnecting) -> None:
@@ -73,4 +74,8 @@ def _report_loss(turn: str, loss: Reconnecting) -> None:
             f"{loss.reason} If the gateway still runs, so does the turn: `thinkaloud watch {turn}` shows it."
         )
     if loss.attempt == 1:
-        print(clean(f"thinkaloud: {loss.reason} Connecting again."), file=sys.stderr)
+        _print("reconnect", loss.reason)
+
+
+def _print(key: str, reason: str = "") -> None:
+    print(clean(f"thinkaloud: {command_words().text(key, reason=reason)}"), file=sys.stderr)

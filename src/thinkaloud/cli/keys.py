@@ -19,7 +19,7 @@ from thinkaloud.cli.console import (
     read_chunks,
 )
 from thinkaloud.cli.pager import paged
-from thinkaloud.cli.parser import did_you_mean
+from thinkaloud.cli.parser import add_actions, unknown_name
 from thinkaloud.cli.table import print_columns
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
@@ -29,40 +29,40 @@ from thinkaloud.surfaces.terminal import clean
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `keys`."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    set_parser = actions.add_parser(
+    add_action = add_actions(parser)
+    set_parser = add_action(
         "set",
-        help="store the key of a provider",
-        description="Store the key of a provider. It is asked for without being shown, or read from a pipe: "
+        "store the key of a provider",
+        "Store the key of a provider. It is asked for without being shown, or read from a pipe: "
         "pass show openai | thinkaloud keys set openai",
+        run_set,
     )
     set_parser.add_argument(
         "provider", metavar="PROVIDER", help="the provider, as `thinkaloud keys list` shows it"
     )
-    set_parser.set_defaults(run=run_set)
-    list_parser = actions.add_parser(
+    list_parser = add_action(
         "list",
-        help="list providers and where their keys come from",
-        description="List the providers that need a key, and where each key comes from, but no key.",
+        "list providers and where their keys come from",
+        "List the providers that need a key, and where each key comes from, but no key.",
+        run_list,
     )
     add_json_option(list_parser, "a list of providers")
-    list_parser.set_defaults(run=run_list)
-    test_parser = actions.add_parser(
+    test_parser = add_action(
         "test",
-        help="check that keys work",
-        description="Ask providers for their lists of models, which costs nothing, to check that keys work.",
+        "check that keys work",
+        "Ask providers for their lists of models, which costs nothing, to check that keys work.",
+        run_test,
     )
     test_parser.add_argument(
         "providers", nargs="*", metavar="PROVIDER", help="the providers (default: all that have a key)"
     )
-    test_parser.set_defaults(run=run_test)
-    remove_parser = actions.add_parser(
+    remove_parser = add_action(
         "remove",
-        help="remove a stored key",
-        description="Remove the stored key of a provider. An environment variable is not changed.",
+        "remove a stored key",
+        "Remove the stored key of a provider. An environment variable is not changed.",
+        run_remove,
     )
     remove_parser.add_argument("provider", metavar="PROVIDER", help="the provider")
-    remove_parser.set_defaults(run=run_remove)
 
 
 def run_set(options: argparse.Namespace) -> int:
@@ -166,7 +166,5 @@ def run_remove(options: argparse.Namespace) -> int:
 def _provider(catalog: Catalog, name: str) -> Provider:
     if name in catalog.providers:
         return catalog.providers[name]
-    suggestion = did_you_mean(name, list(catalog.providers)) or "."
-    raise Refused(
-        f"There is no provider {name!r}{suggestion} `thinkaloud keys list` lists the providers with keys."
-    )
+    remedy = "`thinkaloud keys list` lists the providers with keys."
+    raise Refused(unknown_name("provider", name, list(catalog.providers), remedy))

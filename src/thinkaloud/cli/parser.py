@@ -8,7 +8,7 @@ import argparse
 import difflib
 import importlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 Commands = Mapping[str, tuple[str, str, str]]
@@ -88,6 +88,25 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a suggestion to append to an error, such as `. Did you mean --model?`, or an empty text."""
     similar = difflib.get_close_matches(word, known, n=3)
     return f". Did you mean {' or '.join(similar)}?" if similar else ""
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str], remedy: str) -> str:
+    """Return the message for a name that does not exist, with a suggestion and what to do."""
+    return f"There is no {kind} {name!r}{did_you_mean(name, known) or '.'} {remedy}"
+
+
+def add_actions(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:
+    """Return a function that adds an action to a command: its name, summary, description and function."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+
+    def add_action(
+        name: str, summary: str, description: str, run: Callable[[argparse.Namespace], int]
+    ) -> argparse.ArgumentParser:
+        action: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=description)
+        action.set_defaults(run=run)
+        return action
+
+    return add_action
 
 
 def build_parser(commands: Commands, chosen: str | None, version: str) -> CommandParser:

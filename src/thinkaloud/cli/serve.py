@@ -176,10 +176,12 @@ def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
         if address.token_required
         else "No token is needed on this machine. Token for access through a tunnel or proxy:"
     )
+    # Elsewhere stderr is likely a log that others may read.
+    token = listening.token if sys.stderr.isatty() else f"the field `token` of {lock_path(database_path())}"
     lines = [
         f"Sessions are stored in {database_path()}.",
         f"Default model: {model_name()}. `thinkaloud models` lists all models.",
-        f"{token_note} {listening.token}",
+        f"{token_note} {token}",
         "Create permanent tokens with `thinkaloud tokens create`.",
         "Press Ctrl-C to stop, twice to stop immediately.",
     ]

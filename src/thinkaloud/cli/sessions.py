@@ -23,6 +23,7 @@ from thinkaloud.cli.gateway import GatewayClient, add_server_options, open_backe
 from thinkaloud.cli.gateway.find import find_session, list_sessions
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.table import marked_bold, print_columns
+from thinkaloud.cli.words import command_words
 from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
 
@@ -144,7 +145,7 @@ async def _list(client: GatewayClient, options: argparse.Namespace) -> int:
         print_json(sessions)
         return EXIT_OK
     if not sessions:
-        print("No sessions yet. `thinkaloud ask` starts one.", file=sys.stderr)
+        print(command_words().text("no_sessions"), file=sys.stderr)
         return EXIT_OK
     rows = [("session", "used", "model", "title")]
     for session in sessions:
@@ -186,8 +187,8 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
         print_json(hits)
         return EXIT_OK
     if not hits:
-        hint = "" if options.thoughts else " Add --thoughts to search thoughts as well."
-        print(f"Nothing was found.{hint}", file=sys.stderr)
+        text = "nothing_found" if options.thoughts else "nothing_found_hint"
+        print(command_words().text(text), file=sys.stderr)
         return EXIT_OK
     with paged():
         for hit in hits:

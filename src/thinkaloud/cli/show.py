@@ -15,6 +15,7 @@ from thinkaloud.cli.gateway.client import full_name
 from thinkaloud.cli.gateway.find import LATEST, TURN_PREFIX, find_session, find_turn
 from thinkaloud.cli.read import turn_as_json
 from thinkaloud.cli.sessions import one_line, run_with_gateway
+from thinkaloud.cli.words import command_words
 from thinkaloud.surfaces.backend import PastTurn
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean
@@ -81,8 +82,14 @@ async def _show(client: GatewayClient, options: argparse.Namespace) -> int:
 
 
 def _turn_json(turn: PastTurn) -> dict[str, object]:
-    row = {"turn": turn.id, "prompt": turn.prompt, "state": turn.state, "agent": turn.agent_name}
-    return {**row, **turn_as_json(_folded(turn.entries))}
+    return {
+        "turn": turn.id,
+        "prompt": turn.prompt,
+        "state": turn.state,
+        "agent": turn.agent_name,
+        "versions": turn.versions,
+        **turn_as_json(_folded(turn.entries)),
+    }
 
 
 def _folded(entries: tuple[Entry, ...]) -> Turn:
@@ -93,11 +100,17 @@ def _folded(entries: tuple[Entry, ...]) -> Turn:
 
 
 def _print_turn(turn: PastTurn, options: argparse.Namespace, prompts_to: TextIO) -> None:
-    print(f"[{turn.id} {one_line(turn.agent_name or turn.model)} {turn.state}]", file=sys.stderr, flush=True)
+    version = f" {turn.versions.index(turn.id) + 1}/{len(turn.versions)}" if turn.versions else ""
+    name = one_line(turn.agent_name or turn.model)
+    print(f"[{turn.id} {name} {turn.state}{version}]", file=sys.stderr, flush=True)
+    if others := [other for other in turn.versions if other != turn.id]:
+        text = command_words(options.lang).text("versions", name=", ".join(others))
+        print(text, file=sys.stderr, flush=True)
     prompt = "\n".join(f"> {line}" for line in clean(turn.prompt).splitlines())
     print(f"{prompt}\n", file=prompts_to, flush=True)
     if turn.state == "running":
-        print(f"It still runs: thinkaloud watch {turn.id}", file=sys.stderr, flush=True)
+        text = command_words(options.lang).text("runs", name=f"thinkaloud watch {turn.id}")
+        print(text, file=sys.stderr, flush=True)
     writer = plain_writer(options.lang, options.show_thinking)
     for entry in turn.entries:
         writer.feed(entry)

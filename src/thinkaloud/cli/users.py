@@ -57,6 +57,7 @@ def add_users(parser: argparse.ArgumentParser) -> None:
     )
     add_json_option(list_parser, "a list of users")
     list_parser.set_defaults(run=_command(_list_users))
+    _add_thinking(actions)
     remove_parser = actions.add_parser(
         "remove",
         help="remove a user and their data",
@@ -65,6 +66,24 @@ def add_users(parser: argparse.ArgumentParser) -> None:
     remove_parser.add_argument("name", metavar="NAME", help="the user")
     remove_parser.add_argument("--yes", action="store_true", help="confirm; without it nothing is removed")
     remove_parser.set_defaults(run=_command(_remove_user))
+
+
+def _add_thinking(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "thinking",
+        help="set what a user may see of the thinking",
+        description="Set or list what a user may see of the thinking of agents, live and stored.",
+    )
+    parser.add_argument("name", metavar="NAME", help="the user")
+    parser.add_argument(
+        "--show",
+        choices=("all", "length", "nothing"),
+        help="length: how long the thoughts are, but not what they say; without it the rules are listed",
+    )
+    parser.add_argument(
+        "--agent", default="", metavar="ID", help="only for this agent (default: all agents and models)"
+    )
+    parser.set_defaults(run=_command(_thinking_rules))
 
 
 def add_tokens(parser: argparse.ArgumentParser) -> None:
@@ -113,6 +132,19 @@ def _list_users(conn: "Connection", options: argparse.Namespace) -> CommandOutpu
     listed = users.list_users(conn)
     table = tuple((user.id, _date(user.created_ms), user.name) for user in listed)
     return CommandOutput(table, rows=listed)
+
+
+def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
+    from thinkaloud.store import users
+    from thinkaloud.store.rows import ThinkingShown
+
+    user = users.user_named(conn, options.name)
+    if options.show is None:
+        rules = users.thinking_rules(conn, user.key)
+        return CommandOutput(tuple((shown.value, agent or "all agents") for agent, shown in rules.items()))
+    users.set_thinking_rule(conn, user, options.agent, ThinkingShown(options.show))
+    scope = f"agent {options.agent}" if options.agent else "all agents without a rule of their own"
+    return CommandOutput(note=f"{user.name} may see of the thinking of {scope}: {options.show}.")
 
 
 def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:

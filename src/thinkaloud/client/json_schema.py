@@ -104,6 +104,8 @@ def checked_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         closed: dict[str, Any] = _closed(inline_references(schema), "the schema")
+    except RecursionError:
+        raise Refused("The schema of the answer is nested too deeply. Simplify it.") from None
     except Refused as error:
         raise Refused(f"The schema of the answer cannot be used: {error}") from None
     return closed
@@ -117,6 +119,8 @@ def _closed(node: Any, place: str) -> Any:
             f"{place} has the keyword {unknown[0]!r}, which cannot be checked. Leave it out, or check the "
             "answer yourself."
         )
+    if wrong := [name for name, bound in node.items() if not _well_formed(name, bound)]:
+        raise Refused(f"{place} has a {wrong[0]!r} of the wrong type. Correct it.")
     closed = dict(node)
     if "properties" in node:
         closed["properties"] = {
@@ -132,6 +136,24 @@ def _closed(node: Any, place: str) -> Any:
     elif node.get("type") == "object":
         closed.setdefault("additionalProperties", False)
     return closed
+
+
+def _well_formed(keyword: str, bound: Any) -> bool:
+    """Return whether the value of a keyword has the type that JSON Schema demands."""
+    if keyword == "type":
+        names = bound if isinstance(bound, list) else [bound]
+        return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
+    if keyword == "required":
+        return isinstance(bound, list) and all(isinstance(name, str) for name in bound)
+    if keyword == "multipleOf":
+        return _number(bound) and bound > 0
+    if keyword.startswith(("min", "max", "exclusive")):
+        return _number(bound)
+    if keyword in ("enum", "anyOf", "allOf", "oneOf"):
+        return isinstance(bound, list)
+    if keyword == "additionalProperties":
+        return isinstance(bound, bool | dict)
+    return keyword != "properties" or isinstance(bound, dict)
 
 
 def schema_violation(value: Any, schema: Mapping[str, Any]) -> str:
@@ -199,16 +221,19 @@ def _number(value: Any) -> bool:
 
 
 def _multiple(value: Any, bound: float) -> bool:
-    quotient = value / bound
+    try:
+        quotient = value / bound
+    except OverflowError:
+        return False
     return math.isfinite(quotient) and quotient == int(quotient)
 
 
 _CHECKS: dict[str, Any] = {
     "type": _check_type,
     "enum": lambda value, options: (
-        "" if any(_equal(value, option) for option in options) else f"is none of {options!r}"
+        "" if any(_equal(value, option) for option in options) else f"is none of {str(options)[:200]}"
     ),
-    "const": lambda value, bound: "" if _equal(value, bound) else f"is not {bound!r}",
+    "const": lambda value, bound: "" if _equal(value, bound) else f"is not {str(bound)[:200]}",
     "required": lambda value, names: (
         f"lacks the field {missing[0]!r}"
         if isinstance(value, dict) and (missing := [name for name in names if name not in value])

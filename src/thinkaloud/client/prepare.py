@@ -39,7 +39,8 @@ from thinkaloud.client.keys import resolve_key
 from thinkaloud.client.output import OutputShape, fit_output, output_schema
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
-from thinkaloud.dialects.sampling import fit_sampling
+from thinkaloud.dialects import build_request
+from thinkaloud.dialects.fit_sampling import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client
@@ -165,6 +166,8 @@ def prepare(
         stream=options.stream,
     )
     built = build(conversation, route, build_options)
+    if sampling.extra:
+        build_request(route, built.request)  # refuses a field that is set already while nothing is saved yet
     retirement = retirement_note(route)
     notes = (
         *([retirement] if retirement else []),

@@ -16,7 +16,7 @@ from thinkaloud.canon import Kind, SealForm
 from thinkaloud.canon.requests import (
     AssistantMessage,
     CacheMarks,
-    File,
+    Image,
     Message,
     Request,
     ToolCall,
@@ -28,6 +28,7 @@ from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.inputs import INPUT_CODES, input_kind, input_note, replaced_note
 from thinkaloud.context.open_loop import fit_open_loop
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
 from thinkaloud.context.report import Report, ReportLine, SendStatus
@@ -61,6 +62,7 @@ def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable
     return prefix.fingerprint
 
 
+RESULT_IMAGES = "(The tools above returned these images.)"
 MAX_NOTE_CHARACTERS = 280
 """Length limit of a note about another model's thought. A longer one costs more than it helps."""
 
@@ -70,37 +72,6 @@ _NOTE_TEMPLATE = "(For context: before the answer above, another model thought, 
 def thought_note(thoughts: Sequence[Block]) -> str:
     """Return one short note about these thoughts."""
     return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
-
-
-_INPUT_NAMES = {
-    InputKind.IMAGE: ("An image", "images"),
-    InputKind.PDF: ("A PDF file", "PDF files"),
-    InputKind.AUDIO: ("A recording", "recordings"),
-}
-_INPUT_CODES = {InputKind.IMAGE: "no_images", InputKind.PDF: "no_files", InputKind.AUDIO: "no_audio"}
-
-
-def input_kind(file: File) -> InputKind:
-    """Return what a model must take to read this file."""
-    return InputKind.AUDIO if file.media_type.startswith("audio/") else InputKind.PDF
-
-
-def input_note(kind: InputKind, count: int) -> str:
-    """Return the note that takes the place of images or files which the model cannot take."""
-    return f"({_counted(kind, count)} attached here, which this model cannot see.)"
-
-
-def _replaced_note(model: str, kind: InputKind, count: int) -> str:
-    counted = _counted(kind, count)
-    return (
-        f"{model} takes no {_INPUT_NAMES[kind][1]}, so {counted[0].lower()}{counted[1:]} replaced by a note "
-        "in the text."
-    )
-
-
-def _counted(kind: InputKind, count: int) -> str:
-    one, many = _INPUT_NAMES[kind]
-    return f"{one} was" if count == 1 else f"{count} {many} were"
 
 
 def _shorten(text: str) -> str:
@@ -183,7 +154,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         stream=options.stream,
     )
     replaced = builder.inputs_replaced.items()
-    notes = (*notes, *(_replaced_note(route.model_id, kind, count) for kind, count in replaced))
+    notes = (*notes, *(replaced_note(route.model_id, kind, count) for kind, count in replaced))
     return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
@@ -255,7 +226,7 @@ class _RequestBuilder:
         self.inputs_replaced += missing
         for kind, count in missing.items():
             name = "image" if kind is InputKind.IMAGE else "file"
-            line = ReportLine(number, None, name, SendStatus.TRANSFORMED, _INPUT_CODES[kind])
+            line = ReportLine(number, None, name, SendStatus.TRANSFORMED, INPUT_CODES[kind])
             self.lines += [line] * count
         notes = (input_note(kind, count) for kind, count in missing.items())
         text = "\n\n".join(text for text in (message.text, *notes) if text)
@@ -292,16 +263,33 @@ class _RequestBuilder:
         ]
         self.lines += lines or [ReportLine(sent_turn.step, None, "turn", SendStatus.WITHHELD, code)]
 
+    def _append_results(self, sent_turn: SentTurn, call_ids: dict[int, str]) -> None:
+        """Append the results of a turn; their images follow if the provider takes none in a result."""
+        images: tuple[Image, ...] = ()
+        for block, result in sent_turn.calls:
+            seen = self._with_seen_inputs(sent_turn.step, UserMessage(result.result, result.images))
+            if not self._route.provider.result_images:
+                images += seen.images
+            self._append(
+                msgspec.structs.replace(
+                    result,
+                    call_id=call_ids[block.number],
+                    name=result.name or block.name,
+                    result=seen.text,
+                    images=seen.images if self._route.provider.result_images else (),
+                )
+            )
+        if images:
+            self._append(UserMessage(RESULT_IMAGES, images))
+
     def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
         assert sent_turn.turn.message is not None
         payload = sent_turn.turn.message.payload
         drops_blank = self._route.replay.drops_blank_text
         self._append(AssistantMessage(verbatim=without_blank_text(payload) if drops_blank else payload))
-        for block, result in sent_turn.calls:
+        for block, _ in sent_turn.calls:
             self._plain_calls.reserve(block.call_id)
-            self._append(
-                msgspec.structs.replace(result, call_id=block.call_id, name=result.name or block.name)
-            )
+        self._append_results(sent_turn, {block.number: block.call_id for block, _ in sent_turn.calls})
         if not sent_turn.has_thought:
             self.turns_without_thought.add(sent_turn.step)
         self.lines += [
@@ -318,11 +306,7 @@ class _RequestBuilder:
                 **self._reasoning_fields(sent_turn, decision),
             )
         )
-        for block, result in sent_turn.calls:
-            call, _ = calls[block.number]
-            self._append(
-                msgspec.structs.replace(result, call_id=call.call_id, name=result.name or block.name)
-            )
+        self._append_results(sent_turn, {number: call.call_id for number, (call, _) in calls.items()})
         self.turns_without_thought.add(sent_turn.step)
         self.lines += [
             self._line(sent_turn, block, *self._status_plain(sent_turn, block, decision, calls))

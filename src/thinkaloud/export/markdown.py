@@ -237,8 +237,8 @@ def _turn_without_blocks(turn: Turn) -> TurnWithoutBlocks:
 
 
 def _escaped_line(text: str) -> str:
-    """Return a text as one line with HTML tags escaped."""
-    return html.escape(one_line(readable(text), HEADING_COLUMNS), quote=False)
+    """Return a text as one line with HTML tags and images escaped."""
+    return html.escape(one_line(readable(text), HEADING_COLUMNS), quote=False).replace("![", "!&#91;")
 
 
 def _join_facts(*facts: str) -> str:

@@ -2,7 +2,7 @@
 
 A comment is one line, `<!-- KEY {...} -->`, with a key that occurs in no text of the file. It has a hash of
 the visible text, so that the reader detects an edit. If the visible text differs from the original, because
-editors do not keep some characters, the comment holds the original as well.
+editors do not keep some characters or because it has HTML, the comment holds the original as well.
 """
 
 import re
@@ -15,6 +15,7 @@ import msgspec
 
 from thinkaloud.canon import TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.export.markdown_safety import without_html
 from thinkaloud.transcript import Block, Turn
 from thinkaloud.view.text import fence_text, text_in_fence, unclosed_fence
 
@@ -142,6 +143,8 @@ def format_text(text: str, form: TextForm, opening: str = "") -> tuple[TextNote,
     if not text and form is not TextForm.PLAIN:
         return TextNote(TextForm.NONE), ""
     visible = readable(text)
+    if form in (TextForm.PLAIN, TextForm.QUOTE):
+        visible = without_html(visible)
     if form is TextForm.PLAIN and (fence := unclosed_fence(visible)):
         visible += f"\n{fence}"  # otherwise the rest of the file would be shown as code
     note = TextNote(form, text_hash(visible), None if visible == text else text)

@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -39,7 +39,8 @@ from thinkaloud.server.errors import (
     UnsupportedMediaType,
     error_response,
 )
-from thinkaloud.server.request_parts import has_chunked_body, read_body, read_headers
+from thinkaloud.server.request_parts import drop_body, has_body, read_body, read_headers
+from thinkaloud.server.response import send_response
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.server.turn_stream import stream_events
 
@@ -103,6 +104,7 @@ class RequestContext(msgspec.Struct):
     dialect: str = ""
     """The dialect in which a compatible endpoint tells about errors."""
     streaming: bool = False
+    body_unread: bool = False
     status: int = 0
 
 
@@ -156,6 +158,7 @@ class GatewayApp:
 
         try:
             context.headers = read_headers(scope, self._limits)
+            context.body_unread = has_body(context.headers)
             checked_headers = static_files.headers_to_check(scope["method"], scope["path"], context.headers)
             context.caller = self._authenticator.check_caller(
                 checked_headers, scope.get("client"), scope.get("server"), scope["http_version"]
@@ -165,9 +168,32 @@ class GatewayApp:
             context.status = context.status or CLIENT_CLOSED_REQUEST
             await _abort_connection(scope)
         except Exception as error:  # noqa: BLE001 the outermost handler: nothing else could send a response
-            await _send_error(error, context, send_secured)
+            await self._send_error(error, context, receive, send_secured)
         finally:
             self._log_request(scope["method"], context, time.perf_counter() - started_s)
+
+    async def _send_error(
+        self, error: Exception, context: RequestContext, receive: Receive, send: Send
+    ) -> None:
+        """Send the response for an error. Once a response has started, nothing is sent and the server closes.
+
+        If the body is still arriving, the rest of it is dropped before the response ends.
+        """
+        response = error_response(error)
+        if context.status:
+            return
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
+        status, body = response.status, response.body
+        if context.dialect:
+            status, body = error_for_client(response, context.dialect)
+        headers += [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        # A client that waits for `100 Continue` has sent no body, and a read would ask for it.
+        body_arrives = context.body_unread and b"expect" not in context.headers
+        await send({"type": "http.response.body", "body": body, "more_body": body_arrives})
+        if body_arrives:
+            await drop_body(receive, self._limits)
+            await send({"type": "http.response.body", "body": b""})
 
     def _log_request(self, method: str, context: RequestContext, seconds: float) -> None:
         user = context.grant.user
@@ -239,6 +265,7 @@ class _Endpoint:
         with self._gateway.body_memory.reservation() as reservation:
             limits = self._gateway.settings.limits
             raw_body = await read_body(receive, context.headers, limits, reservation)
+            context.body_unread = False
             if not self._compatible:
                 await self._respond(scope, receive, send, raw_body, media_type)
         if self._compatible:  # the response takes as long as the turn, which has limits of its own
@@ -275,11 +302,13 @@ class _Endpoint:
                 raw_body=raw_body,
             )
         )
-        await _build_response(result, self._route.status)(scope, receive, send)
+        if not isinstance(result, RouteResponse):
+            result = RouteResponse(content=result, status=self._route.status)
+        await send_response(self._gateway, result, send)
 
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
         """Return the media type of the body, or an empty string without a body. Refuse types not accepted."""
-        has_no_body = headers.get(b"content-length", b"0") == b"0" and not has_chunked_body(headers)
+        has_no_body = not has_body(headers)
         value, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
         media_type, charset = value.strip(), parameters.replace(" ", "").replace('"', "")
         if method in _METHODS_WITHOUT_BODY or (has_no_body and media_type not in _SIMPLE_CONTENT_TYPES):
@@ -354,32 +383,6 @@ def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> None:
         raise BadRequest(f"The field {repeated[:40]!r} was sent twice in one object. Send it once.")
 
 
-def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) -> Response:
-    if not isinstance(result, RouteResponse):
-        result = RouteResponse(content=result, status=status)
-    content = result.content
-    data = content if isinstance(content, bytes) else b"" if content is None else _encode_json(content)
-    response = Response(data, result.status, media_type=result.media_type if content is not None else None)
-    response.raw_headers += [
-        (name.lower().encode(), value.encode("latin-1")) for name, value in result.headers
-    ]
-    return response
-
-
-async def _send_error(error: Exception, context: RequestContext, send: Send) -> None:
-    """Send the response for an error. Once a response has started, nothing is sent and the server closes."""
-    response = error_response(error)
-    if context.status:
-        return
-    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-    status, body = response.status, response.body
-    if context.dialect:
-        status, body = error_for_client(response, context.dialect)
-    headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
 async def _abort_connection(scope: Scope) -> None:
     """Abort the connection, if the server can. A normal close would wait for a client that reads nothing."""
     if abort_extension := scope.get("extensions", {}).get(ABORT_EXTENSION):
@@ -394,6 +397,3 @@ async def _path_not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _join_names(names: frozenset[str]) -> str:
     return ", ".join(sorted(names)) or "none"
-
-
-_encode_json: Callable[[Any], bytes] = msgspec.json.Encoder().encode

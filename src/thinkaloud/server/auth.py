@@ -168,7 +168,8 @@ class Authenticator:
         def decide(conn: Connection | None) -> Grant:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
             grant = authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
-            return msgspec.structs.replace(grant, token_hash=token_hash)
+            rules = {} if user is None or conn is None else users.thinking_rules(conn, user.key)
+            return msgspec.structs.replace(grant, token_hash=token_hash, thinking_rules=rules)
 
         token_hash = hash_token(secret) if secret else b""
         if token_hash == self._config.start_token_hash:

@@ -7,11 +7,12 @@ refuses.
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from thinkaloud.store.rows import Owner, Session, StoredAgent, TurnRow, User
+from thinkaloud.server.thought_filter import shown_to
+from thinkaloud.store.rows import Owner, Session, StoredAgent, ThinkingShown, TurnRow, User
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
@@ -60,6 +61,17 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     session: Session | None = None
     turn: TurnRow | None = None
     agent: StoredAgent | None = None
+    thinking_rules: Mapping[str, ThinkingShown] = {}
+    """What the user may see of the thinking, by agent id; empty if everything."""
+
+    @property
+    def hides_thinking(self) -> bool:
+        """Whether some thinking is hidden from the user."""
+        return any(shown is not ThinkingShown.ALL for shown in self.thinking_rules.values())
+
+    def thinking_of(self, turn: TurnRow) -> ThinkingShown:
+        """Return what the user may see of the thinking of a turn."""
+        return shown_to(self.thinking_rules, turn.agent)
 
 
 class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +95,8 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
 class RouteResponse(msgspec.Struct, frozen=True, kw_only=True):
     """A response with its own status, media type or headers."""
 
-    content: bytes | msgspec.Struct | None = None
+    content: bytes | msgspec.Struct | BinaryIO | None = None
+    """A file is sent from where it stands to its end, and closed."""
     status: int = 200
     media_type: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()

@@ -31,9 +31,11 @@ from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
+from thinkaloud.server.worker import WorkerPool
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.facts import store_fact
+from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.log import EventLog, LogConfig
 from thinkaloud.store.recovery import LEASE_MS, recover
 from thinkaloud.store.rows import Owner
@@ -42,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
 SIMULTANEOUS_IMPORTS = 2
-"""A file takes ten times its size in memory while it is imported. Further imports wait."""
+"""A turn takes ten times its size in memory while it is imported. Further imports wait."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +104,7 @@ class Gateway:
         self.turns = TurnRegistry(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
         self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
+        self.workers = WorkerPool()
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
@@ -134,6 +137,7 @@ class Gateway:
                 turns = "1 unfinished turn was" if count == 1 else f"{count} unfinished turns were"
                 logger.warning("%s marked interrupted", turns)
             await self._update_search_index()
+            stack.callback(self.workers.close)
             if not self.client.opened:
                 await stack.enter_async_context(self.client)
             await stack.enter_async_context(self.toolbox)
@@ -173,6 +177,7 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+        await index_rest(self.database)
 
     async def _check_writable(self) -> None:
         """Refuse to start on a full disk: the gateway would report that it is ready, and save nothing."""

@@ -6,20 +6,18 @@ bytes.
 """
 
 import asyncio
-from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from thinkaloud.server.app import JSON, SECURITY_HEADERS
 from thinkaloud.server.endpoint import ABORT_EXTENSION
 from thinkaloud.server.errors import (
     BadRequest,
     HeadersTooLarge,
     HttpRefusal,
     RequestTimeout,
-    error_response,
 )
 from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.raw_response import response_bytes
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
@@ -120,18 +118,5 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             return
         cycle = getattr(self, "cycle", None)  # there is none before the first request
         if cycle is None or not cycle.response_started or cycle.response_complete:
-            self.transport.write(_response_bytes(refusal))
+            self.transport.write(response_bytes(refusal))
         self.transport.close()
-
-
-def _response_bytes(refusal: HttpRefusal) -> bytes:
-    response = error_response(refusal)
-    body = response.body
-    headers = [
-        (b"content-type", JSON.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *SECURITY_HEADERS,
-    ]
-    status_line = f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\n".encode()
-    return status_line + b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n" + body

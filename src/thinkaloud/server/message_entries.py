@@ -1,10 +1,11 @@
-"""Turns a stored message back into entries, which a page folds like a stream."""
+"""Turns a stored message into what a user may see of it, and into entries that a page folds."""
 
 import msgspec
 
 from thinkaloud.canon import BlockSealed, Entry, ReplyEnded, TurnEnded
-from thinkaloud.store.messages import turn_of
-from thinkaloud.store.rows import Role, StoredMessage
+from thinkaloud.server.thought_filter import hide_thoughts
+from thinkaloud.store.messages import timestamps_of, turn_of
+from thinkaloud.store.rows import Role, StoredMessage, ThinkingShown
 from thinkaloud.transcript import unfold
 
 
@@ -13,6 +14,28 @@ def message_entries(message: StoredMessage) -> tuple[Entry, ...]:
     if message.role is not Role.ASSISTANT:
         return ()
     return tuple(map(_without_seals, unfold(turn_of(message))))
+
+
+def hide_in_message(message: StoredMessage, shown: ThinkingShown) -> StoredMessage:
+    """Return a message as a user may see it."""
+    if message.role is not Role.ASSISTANT or shown is ThinkingShown.ALL:
+        return message
+    turn = hide_thoughts(turn_of(message), shown)
+    return msgspec.structs.replace(
+        message,
+        thinking=None,
+        stamps=timestamps_of(turn),
+        usage=turn.usage,
+        raw=None,
+        outcome=turn.outcome,
+        summary="",
+        summary_by="",
+        notices=tuple(turn.notices),
+        replies=tuple(turn.replies),
+        started_ms=turn.started_ms,
+        ended_ms=turn.ended_ms,
+        parts=tuple(turn.blocks),
+    )
 
 
 def _without_seals(entry: Entry) -> Entry:

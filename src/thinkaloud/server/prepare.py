@@ -176,7 +176,8 @@ def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
         case Role.USER:
             return (UserMessage(message.content, *attached_to(message)),)
         case Role.TOOL:
-            return (ToolMessage(message.call_id, message.content, message.name, message.failed),)
+            images, _ = attached_to(message)
+            return (ToolMessage(message.call_id, message.content, message.name, message.failed, images),)
         case Role.ASSISTANT:
             return steps_of(AnsweredTurn(turn_of(message), row.prefix, row.provider))
 
@@ -198,6 +199,7 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
             storable(tool_result.result),
             storable(tool_result.name),
             tool_result.failed,
+            tuple(image_body.image() for image_body in tool_result.images),
         )
         for tool_result in body.tool_results
     )

@@ -7,7 +7,7 @@ something and was sent twice.
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from starlette.types import Receive, Scope
 
@@ -52,13 +52,13 @@ def read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
     return headers
 
 
-def has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether the body has a transfer encoding instead of a Content-Length."""
-    return b"transfer-encoding" in headers
+def has_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether the headers announce a body, by its length or as chunks."""
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
 
 
 class BodyMemory:
-    """Bounds the memory of all request bodies together."""
+    """Bounds the memory of all request bodies, sessions to export and long responses together."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -77,8 +77,8 @@ class BodyMemory:
         """Count more bytes, or refuse them."""
         if self._used_bytes + size_bytes > self._max_bytes:
             raise ServiceUnavailable(
-                f"The gateway holds {self._max_bytes:,} bytes of other requests (limit bodies_bytes). Try "
-                "again in a moment."
+                f"The gateway holds {self._max_bytes:,} bytes of other requests and responses (limit "
+                "bodies_bytes). Try again in a moment."
             )
         self._used_bytes += size_bytes
 
@@ -128,3 +128,17 @@ async def read_body(
             f"The body did not arrive within {limits.body_s:g} s. Send the request again."
         ) from error
     return b"".join(chunks)
+
+
+async def drop_body(receive: Receive, limits: GatewayLimits) -> None:
+    """Read the rest of a refused body and drop it, within limits.
+
+    A connection that is closed with unread data is reset, and the client would lose the response.
+    """
+    bytes_left, more_body = limits.bodies_bytes, True
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limits.head_s):
+            while more_body and bytes_left > 0:
+                message = await receive()
+                bytes_left -= len(message.get("body", b""))
+                more_body = message["type"] == "http.request" and message.get("more_body", False)

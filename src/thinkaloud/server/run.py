@@ -253,7 +253,9 @@ def _http_protocol(limits: GatewayLimits) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "httptools":
             raise
-        return "h11"  # slower, and has its own limit on header size
+        from thinkaloud.server.h11_limits import TimedH11Protocol  # slower
+
+        return TimedH11Protocol.with_limits(limits)
     return LimitedHttpProtocol.with_limits(limits)
 
 

@@ -127,17 +127,8 @@ class SessionWithTurns(SessionBody, frozen=True, kw_only=True):
     next: str = ""
 
 
-class ToolResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The result of a tool call that the model made and the client ran."""
-
-    call_id: Annotated[str, Meta(max_length=1000, description="The id of the call; empty if it had none.")]
-    result: str
-    name: Annotated[str, Meta(max_length=200)] = ""
-    failed: bool = False
-
-
 class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An image sent with the prompt."""
+    """An image sent with the prompt or a tool result."""
 
     media_type: Annotated[str, Meta(pattern=r"^image/[a-z0-9.+-]{1,40}$")]
     data: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z0-9+/]+={0,2}$", description="Base64.")]
@@ -145,6 +136,16 @@ class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def image(self) -> Image:
         """Return the image as part of a model request."""
         return Image(self.media_type, self.data)
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The result of a tool call that the model made and the client ran."""
+
+    call_id: Annotated[str, Meta(max_length=1000, description="The id of the call; empty if it had none.")]
+    result: str
+    name: Annotated[str, Meta(max_length=200)] = ""
+    failed: bool = False
+    images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
 
 
 class FileBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -20,12 +20,14 @@ from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
+from thinkaloud.server.running_turn import entries_so_far
 from thinkaloud.server.schemas import EventsQuery
+from thinkaloud.server.thought_filter import VisibleLog
 from thinkaloud.store import turns
 from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.live_log import LogSpan
-from thinkaloud.store.rows import TurnRow, TurnState
+from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
@@ -137,8 +139,8 @@ async def stream_events(
     after = _last_seen_id(query, headers)
     stream = _TurnStream(gateway, grant, send, query.speed)
     async with gateway.reader_slots.acquire(grant.turn.key, grant.token_hash) as scope:
-        span, reset = await _read_after(gateway, grant.turn, after)
-        if after >= 0 and span.ended and not span.lines and not reset:
+        span, reset, over = await stream.start_after(after)
+        if over:
             # 204 is the only status that makes an EventSource stop reconnecting.
             await send({"type": "http.response.start", "status": 204, "headers": _HEADERS[1:]})
             await send({"type": "http.response.body", "body": b""})
@@ -220,10 +222,30 @@ class _TurnStream:
         self._send = send
         self._send_timer: StallTimer
         self._replay_clock = None if speed is None else ReplayClock(speed)
+        shown = grant.thinking_of(grant.turn)
+        self._visible_log = None if shown is ThinkingShown.ALL else VisibleLog(shown)
         self._saved = True
         self.stalled = False
         self.finished = False
         """Whether nothing is left to send: the reader left, stalled, or has received everything."""
+
+    async def start_after(self, after: int) -> tuple[LogSpan, str, bool]:
+        """Return the first span to send, why the reader starts again, and whether it has everything."""
+        gateway, turn = self._gateway, self._turn
+        if self._visible_log is None:
+            span, reset = await _read_after(gateway, turn, after)
+            return span, reset, after >= 0 and span.ended and not span.lines and not reset
+        span = await gateway.log.read(turn.key)
+        if after < 0:
+            return span, "", False
+        if turn.state is not TurnState.RUNNING:
+            last = len(self._visible_log.filter_all(await entries_so_far(gateway.log, turn.key))) - 1
+            if after in (last, turn.epoch * _RECOVERED_ID + last):
+                return span, "", True
+        if turn.epoch or not turn.timing_kept:
+            return span, "unknown_id" if turn.epoch else "renumbered", False
+        self._visible_log.after = after
+        return span, "", False
 
     async def run(self, scope: asyncio.Timeout, receive: Receive, span: LogSpan, reset: str) -> None:
         """Send the response, from this span to the end of the turn."""
@@ -242,7 +264,8 @@ class _TurnStream:
             await self._send_message({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             await self._send_body(_RETRY)
             if reset:
-                await self._send_body(_sse_event("reset", {"reason": reset, "last": span.last}))
+                last = span.last if self._visible_log is None else -1
+                await self._send_body(_sse_event("reset", {"reason": reset, "last": last}))
             last = await self._follow(span)
             await self._send_body(await self._end_event(last), more_body=False)
             self.finished = True
@@ -260,13 +283,17 @@ class _TurnStream:
             if span.lines:
                 await self._send_lines(span)
             if span.ended:
-                return span.last
+                return span.last if self._visible_log is None else self._visible_log.last
             if not span.lines:
                 while not await log.wait_for_change(key, span.last, heartbeat_s):
                     await self._send_body(_HEARTBEAT)
             span = await log.read(key, span.last)
 
     async def _send_lines(self, span: LogSpan) -> None:
+        if self._visible_log is not None:
+            span = await asyncio.to_thread(self._visible_log.take, span)
+            if not span.lines:
+                return
         if self._replay_clock is None:
             for frames in _sse_chunks(span):
                 await self._send_body(frames)

@@ -42,6 +42,10 @@ class _AnyEntry(msgspec.Struct, frozen=True):
 _decode_any_entry = msgspec.json.Decoder(_AnyEntry).decode
 
 
+PackedLog = tuple[tuple[bool, bytes], ...]
+"""The rows of a log as they are stored: whether each is compressed, and its lines."""
+
+
 class LogChunk(msgspec.Struct, frozen=True):
     """One row of a finished log: its first and last entry, and its lines, compressed."""
 
@@ -91,7 +95,17 @@ def decode_entry(line: bytes) -> Entry | None:
 
 def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
     """Yield all entries of a turn as lines of JSON, the first with number 0."""
-    for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}):
+    return unpack_lines(packed_log(conn, turn))
+
+
+def packed_log(conn: Connection, turn: int) -> PackedLog:
+    """Return all entries of a turn as they are stored. Unpacking them takes longer than this read."""
+    return tuple((packed, entries) for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}))
+
+
+def unpack_lines(rows: PackedLog) -> Iterator[bytes]:
+    """Yield the lines of these rows."""
+    for packed, entries in rows:
         yield from _decompressed_lines(entries, packed)
 
 

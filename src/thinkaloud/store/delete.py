@@ -14,6 +14,7 @@ from thinkaloud.store.schema import log, messages, turns
 from thinkaloud.store.search_sqlite import IndexEntry
 
 TURNS_PER_WRITE = 50
+ENTRIES_PER_WRITE = 128
 BYTES_PER_WRITE = 64 * 1024
 """Of compressed logs, about 300,000 characters. Removing them from the index takes some 50 milliseconds."""
 
@@ -31,7 +32,10 @@ async def delete_hidden(database: Database, session: Session) -> None:
     """Delete a hidden session."""
     while turn_keys := await database.read(partial(_some_turns, session=session)):
         entries = await database.read(partial(_index_entries, turn_keys=turn_keys))
-        await database.write(partial(_delete_turns, turn_keys=turn_keys, entries=entries))
+        for start in range(0, len(entries), ENTRIES_PER_WRITE):
+            removed = entries[start : start + ENTRIES_PER_WRITE]
+            await database.write(partial(search.remove_entries, entries=removed))
+        await database.write(partial(_delete_turns, turn_keys=turn_keys))
     await database.write(partial(sessions.drop_partial_imports, session=session))
 
 
@@ -54,6 +58,5 @@ def _index_entries(conn: Connection, turn_keys: list[int]) -> list[IndexEntry]:
     return search.index_entries(conn, message_keys)
 
 
-def _delete_turns(conn: Connection, turn_keys: list[int], entries: list[IndexEntry]) -> None:
-    search.remove_entries(conn, entries)
+def _delete_turns(conn: Connection, turn_keys: list[int]) -> None:
     conn.execute(delete(turns).where(turns.c.key.in_(turn_keys)))

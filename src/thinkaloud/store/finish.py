@@ -7,7 +7,7 @@ so a reader of one never sees the other.
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, turns
@@ -20,9 +20,11 @@ from thinkaloud.store.archive import (
     log_lines,
     replace_log,
 )
+from thinkaloud.store.index_slices import SLICE_BLOCKS, SLICE_CHARS
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns as turn_rows
+from thinkaloud.store.schema import unindexed
 from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import Turn, fold_entries, unfold
@@ -43,6 +45,12 @@ class FinishedTurn(msgspec.Struct, frozen=True):
     chunks: tuple[LogChunk, ...]
     normalized_texts: dict[str, str]
     """Its texts as search indexes them. They are normalized before the write, which blocks other writers."""
+
+    @property
+    def long(self) -> bool:
+        """Whether `save_finished` leaves its texts to `index_rest`."""
+        blocks = len(self.turn.blocks)
+        return blocks > SLICE_BLOCKS or sum(map(len, self.normalized_texts)) > SLICE_CHARS
 
 
 def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> FinishedTurn:
@@ -71,12 +79,16 @@ def finished_from_lines(turn: Turn, end: Event, lines: Iterable[bytes]) -> Finis
 
 
 def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
-    """Save a turn that has ended. A second call changes nothing."""
+    """Save a turn that has ended. A second call changes nothing. Call `index_rest` after the commit."""
     row = conn.execute(_SELECT_STATE, {"of": key}).one_or_none()
     if row is None or row.state != TurnState.RUNNING:
         return
     turn = finished.turn
-    search.index_messages(conn, [write_message(conn, key, turn)], finished.normalized_texts)
+    message = write_message(conn, key, turn)
+    if finished.long:
+        conn.execute(insert(unindexed), {"message": message, "after": -1})
+    else:
+        search.index_messages(conn, [message], finished.normalized_texts)
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
     conn.execute(_UPDATE_END, values)

@@ -21,6 +21,7 @@ from thinkaloud.canon import BlockGrew, Entry, OutOfOrder, TurnEnded, TurnFailed
 from thinkaloud.store.archive import read_log
 from thinkaloud.store.database import Batch, Database, NotSaved
 from thinkaloud.store.finish import finished_from_log, save_finished
+from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.live_log import LiveLog, LogSpan
 from thinkaloud.transcript import Turn
 
@@ -218,6 +219,8 @@ class EventLog:
             try:
                 finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
                 await self._database.write(partial(save_finished, key=key, finished=finished))
+                if finished.long:
+                    await index_rest(self._database, key, finished.normalized_texts)
             except (msgspec.MsgspecError, OutOfOrder):  # no retry can read such a log; recovery ends the turn
                 raise
             except Exception as error:  # any other failure may pass

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.store.many_rows import insert_rows
 from thinkaloud.store.rows import Role, StoredMessage, TurnTimestamps
 from thinkaloud.store.schema import messages, parts
 from thinkaloud.transcript import Approval, Block, BlockStatus, Outcome, Reply, Turn
@@ -24,11 +25,24 @@ _replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 # Built once: building a statement costs more than running it.
 _LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
-_INSERT_PARTS = insert(parts)
 _SELECT_MESSAGES = (
     select(messages)
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
     .order_by(messages.c.turn, messages.c.position)
+)
+_SELECT_SIZES = (
+    select(
+        messages.c.turn,
+        func.sum(func.length(parts.c.text) + func.coalesce(func.length(parts.c.result), 0)).label("chars"),
+    )
+    .join(parts, parts.c.message == messages.c.key)
+    .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
+    .group_by(messages.c.turn)
+)
+_SELECT_CONTENTS = (
+    select(messages.c.role, messages.c.content)
+    .where(messages.c.turn == bindparam("of"))
+    .order_by(messages.c.position)
 )
 _SELECT_PARTS = (
     select(parts)
@@ -64,8 +78,7 @@ def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
         {"message": key, "position": part_position, **_part_values(block)}
         for part_position, block in enumerate(turn.blocks)
     ]
-    if rows:
-        conn.execute(_INSERT_PARTS, rows)
+    insert_rows(conn, parts.name, rows)
     return key
 
 
@@ -77,6 +90,16 @@ def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[St
     blocks = _blocks_by_message(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
     decoded = (_message_from_row(row, blocks.get(row.key, ())) for row in rows)
     return {turn: list(group) for turn, group in groupby(decoded, lambda message: message.turn)}
+
+
+def contents_of(conn: Connection, turn_key: int) -> list[tuple[Role, str]]:
+    """Return role and content of the messages of a turn in order. No thought is read."""
+    return [(Role(role), content) for role, content in conn.execute(_SELECT_CONTENTS, {"of": turn_key})]
+
+
+def sizes_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, int]:
+    """Return the number of characters of the answers of some turns, by turn key."""
+    return {row.turn: row.chars for row in conn.execute(_SELECT_SIZES, {"turns": turn_keys})}
 
 
 def turn_of(message: StoredMessage) -> Turn:

@@ -14,6 +14,7 @@ from thinkaloud.canon import Entry, OutOfOrder, TurnFailed
 from thinkaloud.store.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.store.database import Database
 from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
+from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns
 from thinkaloud.store.sessions import drop_partial_imports
@@ -76,6 +77,7 @@ async def _end_claimed(
             waiting.append(turn_id)
         else:
             await database.write(partial(save_finished, key=key, finished=finished))
+            await index_rest(database, key, finished.normalized_texts)
             ended.append(turn_id)
     return RecoveredTurns(tuple(ended), tuple(waiting))
 
@@ -104,6 +106,7 @@ async def end_waiting(database: Database, key: int, *, now_ms: int, reason: str)
     finished = await database.read(partial(_finished_turn, key=key, now_ms=now_ms, reason=reason))
     if finished is not None:
         await database.write(partial(save_finished, key=key, finished=finished))
+        await index_rest(database, key, finished.normalized_texts)
 
 
 def take_over(conn: Connection, turn_id: str, writer: str, now_ms: int) -> tuple[TurnRow, Session] | None:

@@ -62,6 +62,15 @@ class SearchKind(StrEnum):
     TOOL = "tool"
 
 
+class ThinkingShown(StrEnum):
+    """What a user may see of the thinking of an agent."""
+
+    ALL = "all"
+    LENGTH = "length"
+    """How long the thoughts are and took, but not what they say."""
+    NOTHING = "nothing"
+
+
 class Owner(msgspec.Struct, frozen=True):
     """A user in a workspace, by their keys. Every query runs on behalf of one owner."""
 

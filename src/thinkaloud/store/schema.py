@@ -83,6 +83,15 @@ members = Table(
     Column("workspace", Key, ForeignKey("workspaces.key", ondelete="CASCADE"), primary_key=True),
 )
 
+thinking_rules = Table(
+    "thinking_rules",
+    metadata,
+    Column("user", Key, ForeignKey("users.key", ondelete="CASCADE"), primary_key=True),
+    Column("agent", Text, primary_key=True),
+    Column("shown", Text, nullable=False),
+)
+"""What a user may see of the thinking of an agent; of all agents and models if `agent` is empty."""
+
 tokens = Table(
     "tokens",
     metadata,
@@ -109,10 +118,15 @@ sessions = Table(
     Column("whole", Boolean, nullable=False, server_default="1"),
     _timestamp_ms("created_ms", required=True),
     _timestamp_ms("updated_ms", required=True),
+    Column("use_number", BigInteger, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
-"""While a session is imported, `whole` is false and the session is hidden. Incomplete imports are deleted."""
-Index(None, sessions.c.user, sessions.c.workspace, sessions.c.updated_ms, sessions.c.key)
+"""While a session is imported, `whole` is false and the session is hidden. Incomplete imports are deleted.
+
+`use_number` counts the uses of an owner's sessions: the session used last has the highest. `updated_ms` has
+the time of the use, but clocks go back.
+"""
+Index(None, sessions.c.user, sessions.c.workspace, sessions.c.use_number, sessions.c.key)
 
 turns = Table(
     "turns",
@@ -256,3 +270,14 @@ search_rows = Table(
 )
 """One row for each indexed text. The engine's full-text index uses the same key."""
 Index(None, search_rows.c.message)
+
+unindexed = Table(
+    "unindexed",
+    metadata,
+    Column(
+        "message", Key, ForeignKey("messages.key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    Column("after", Integer, nullable=False),
+)
+"""Long messages that are being indexed in slices. `after` is the position of the last indexed block, or -1.
+"""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Integer,
     Row,
@@ -29,8 +30,8 @@ from thinkaloud.store import search_sqlite
 from thinkaloud.store.facts import read_fact, store_fact
 from thinkaloud.store.pages import encode_cursor, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
-from thinkaloud.store.schema import messages, parts, search_rows, sessions, turns
-from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_text
+from thinkaloud.store.schema import messages, parts, search_rows, sessions, turns, unindexed
+from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_for_index
 from thinkaloud.store.search_query import Phrase, parse_query
 from thinkaloud.store.search_snippets import make_snippet
 from thinkaloud.store.search_sqlite import IndexEntry
@@ -124,6 +125,7 @@ def rebuild_index(conn: Connection) -> None:
     """Rebuild the index from the stored messages."""
     _backend(conn).clear(conn)
     conn.execute(delete(search_rows))
+    conn.execute(delete(unindexed))
     query = select(messages.c.key).order_by(messages.c.key).limit(BATCH_SIZE)
     last = 0
     while batch := conn.scalars(query.where(messages.c.key > last)).all():
@@ -140,17 +142,27 @@ def index_messages(
     Call it once per message: a second call would list its texts twice.
     """
     for batch in _batches(message_keys):
-        for texts_query, message in ((_PROMPT_TEXTS, messages.c.key), (_PART_TEXTS, parts.c.message)):
-            conn.execute(
-                insert(search_rows).from_select(
-                    ["message", "block", "kind"], texts_query.where(message.in_(batch))
-                )
-            )
-        rows = conn.execute(
-            _SEARCH_ROWS.where(search_rows.c.message.in_(batch)).order_by(search_rows.c.key)
-        ).all()
-        if rows:
-            _backend(conn).add(conn, [_index_entry(row, normalized or {}) for row in rows])
+        _list_texts(conn, _PROMPT_TEXTS.where(messages.c.key.in_(batch)))
+        _list_texts(conn, _PART_TEXTS.where(parts.c.message.in_(batch)))
+        _index_rows(conn, search_rows.c.message.in_(batch), normalized or {})
+
+
+def index_blocks(conn: Connection, message_key: int, blocks: range, normalized: Mapping[str, str]) -> None:
+    """Add some blocks of a message to the index: as `index_messages`."""
+    positions = parts.c.position.between(blocks.start, blocks.stop - 1)
+    _list_texts(conn, _PART_TEXTS.where(parts.c.message == message_key, positions))
+    listed = search_rows.c.block.between(blocks.start, blocks.stop - 1)
+    _index_rows(conn, (search_rows.c.message == message_key) & listed, normalized)
+
+
+def _list_texts(conn: Connection, texts_query: Select[Any]) -> None:
+    conn.execute(insert(search_rows).from_select(["message", "block", "kind"], texts_query))
+
+
+def _index_rows(conn: Connection, condition: ColumnElement[bool], normalized: Mapping[str, str]) -> None:
+    rows = conn.execute(_SEARCH_ROWS.where(condition).order_by(search_rows.c.key)).all()
+    if rows:
+        _backend(conn).add(conn, [_index_entry(row, normalized) for row in rows])
 
 
 def index_request(
@@ -246,7 +258,7 @@ def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> IndexEntry:
 
 
 def _join_normalized(texts: Iterable[str], normalized: Mapping[str, str]) -> str:
-    words = (normalized[text] if text in normalized else normalize_text(text) for text in texts)
+    words = (normalized[text] if text in normalized else normalize_for_index(text) for text in texts)
     return " ".join(filter(None, words))
 
 

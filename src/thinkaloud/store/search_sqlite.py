@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
+from thinkaloud.store.many_rows import insert_rows
 from thinkaloud.store.search_query import Phrase
 
 IndexEntry = dict[str, int | str]
@@ -18,10 +19,7 @@ _CREATE = text(
     "CREATE VIRTUAL TABLE search_text USING fts5"
     "(norm, tags, content = '', columnsize = 0, tokenize = 'ascii', prefix = '2')"
 )
-_ADD = text("INSERT INTO search_text (rowid, norm, tags) VALUES (:key, :norm, :tags)")
-_REMOVE = text(
-    "INSERT INTO search_text (search_text, rowid, norm, tags) VALUES ('delete', :key, :norm, :tags)"
-)
+_TABLE = "search_text"
 _CLEAR = text("INSERT INTO search_text (search_text) VALUES ('delete-all')")
 _FIND = text(
     "SELECT rowid FROM search_text WHERE search_text MATCH :wanted AND rowid < :before "
@@ -36,12 +34,17 @@ def create(conn: Connection) -> None:
 
 def add(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Add rows to the index."""
-    conn.execute(_ADD, entries)
+    rows = [{"rowid": entry["key"], "norm": entry["norm"], "tags": entry["tags"]} for entry in entries]
+    insert_rows(conn, _TABLE, rows)
 
 
 def remove(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Remove rows. Each must be exactly as it was added."""
-    conn.execute(_REMOVE, entries)
+    rows = [
+        {_TABLE: "delete", "rowid": entry["key"], "norm": entry["norm"], "tags": entry["tags"]}
+        for entry in entries
+    ]
+    insert_rows(conn, _TABLE, rows)
 
 
 def clear(conn: Connection) -> None:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, insert, select, tuple_, update
 from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
 from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Session, TitleSource, TurnRow, TurnState
-from thinkaloud.store.schema import messages, sessions, turns
+from thinkaloud.store.schema import messages, sessions, turns, unindexed
 from thinkaloud.store.texts import bounded_text, storable
 from thinkaloud.view.projections import title_text
 
@@ -21,7 +21,19 @@ BOUND_OWNER = (sessions.c.user == bindparam("owner")) & (sessions.c.workspace ==
 _SELECT_SESSION = select(sessions).where(
     BOUND_OWNER, sessions.c.whole, sessions.c.id == bindparam("public_id")
 )
-_INSERT_SESSION = insert(sessions).returning(sessions)
+_other_sessions = sessions.alias()
+NEXT_USE = (
+    select(func.coalesce(func.max(_other_sessions.c.use_number), 0) + 1)
+    .where(_other_sessions.c.user == sessions.c.user, _other_sessions.c.workspace == sessions.c.workspace)
+    .scalar_subquery()
+)
+"""The `use_number` of a session that is used now, for an UPDATE of sessions."""
+_FIRST_USE = (
+    select(func.coalesce(func.max(_other_sessions.c.use_number), 0) + 1)
+    .where(_other_sessions.c.user == bindparam("owner"), _other_sessions.c.workspace == bindparam("place"))
+    .scalar_subquery()
+)
+_INSERT_SESSION = insert(sessions).values(use_number=_FIRST_USE).returning(sessions)
 _LOCK_SESSION = (
     select(sessions.c.key)
     .where(BOUND_OWNER, sessions.c.key == bindparam("of"), sessions.c.whole != bindparam("hidden"))
@@ -60,7 +72,8 @@ def create(
         "created_ms": now_ms,
         "updated_ms": now_ms,
     }
-    return _session_from_row(conn.execute(_INSERT_SESSION, values).one())
+    bound_owner = {"owner": owner.user, "place": owner.workspace}
+    return _session_from_row(conn.execute(_INSERT_SESSION, values | bound_owner).one())
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
@@ -74,12 +87,12 @@ def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
 
 def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
     """Return a page of the owner's sessions, the most recently used first."""
-    order = tuple_(sessions.c.updated_ms, sessions.c.key)
+    order = tuple_(sessions.c.use_number, sessions.c.key)
     query = select(sessions).where(visible_to(owner)).limit(rows_to_fetch(limit))
     if sort_key := sort_key_after(after, 2):
         query = query.where(order < tuple_(*sort_key))
-    rows = conn.execute(query.order_by(sessions.c.updated_ms.desc(), sessions.c.key.desc())).all()
-    return make_page(rows, limit, _session_from_row, lambda row: (row.updated_ms, row.key))
+    rows = conn.execute(query.order_by(sessions.c.use_number.desc(), sessions.c.key.desc())).all()
+    return make_page(rows, limit, _session_from_row, lambda row: (row.use_number, row.key))
 
 
 def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
@@ -90,6 +103,7 @@ def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: 
         "title": _checked_title(title),
         "titled_by": TitleSource.PERSON if title else TitleSource.NOBODY,
         "updated_ms": now_ms,
+        "use_number": NEXT_USE,
     }
     statement = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
     row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
@@ -103,7 +117,8 @@ def update_defaults(
     requested = {"agent": agent, "model": model}
     values = {name: storable(value) for name, value in requested.items() if value is not None}
     statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    row = conn.execute(statement.values(values | {"updated_ms": now_ms}).returning(sessions)).one_or_none()
+    used = {"updated_ms": now_ms, "use_number": NEXT_USE}
+    row = conn.execute(statement.values(values | used).returning(sessions)).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
@@ -142,7 +157,8 @@ def hide(conn: Connection, session: Session) -> None:
 
 def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
     """Make an imported session visible."""
-    statement = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
+    values = {"whole": True, "updated_ms": now_ms, "use_number": NEXT_USE}
+    statement = update(sessions).where(sessions.c.key == session.key).values(values)
     return _session_from_row(conn.execute(statement.returning(sessions)).one())
 
 
@@ -153,6 +169,8 @@ def hide_for_deletion(conn: Connection, owner: Owner, session_id: str) -> Sessio
         return None
     refuse_while_running(conn, session)
     hide(conn, session)
+    # What is indexed of the session must not change any more: it is removed from the index in slices.
+    conn.execute(delete_rows(unindexed).where(unindexed.c.message.in_(_messages_of(session.key))))
     return session
 
 
@@ -196,9 +214,12 @@ def refuse_while_running(conn: Connection, session: Session) -> None:
 
 
 def _delete_session(conn: Connection, session: int) -> None:
-    message_keys = select(messages.c.key).join(turns).where(turns.c.session == session)
-    search.remove_messages(conn, conn.scalars(message_keys).all())
+    search.remove_messages(conn, conn.scalars(_messages_of(session)).all())
     conn.execute(delete_rows(sessions).where(sessions.c.key == session))
+
+
+def _messages_of(session: int) -> Select[Any]:
+    return select(messages.c.key).join(turns).where(turns.c.session == session)
 
 
 def _checked_title(title: str) -> str:

@@ -15,12 +15,13 @@ from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.store import branches, ids, search
-from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import MAX_PAGE_ITEMS, SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.sessions import (
     BOUND_OWNER,
+    NEXT_USE,
     SessionGone,
     lock_session,
     owned_by,
@@ -41,7 +42,9 @@ _SELECT_TURN = (
 _INSERT_TURN = insert(turns).returning(turns)
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
 _TOUCH_SESSION = (
-    update(sessions).where(sessions.c.key == bindparam("of")).values(updated_ms=bindparam("now_ms"))
+    update(sessions)
+    .where(sessions.c.key == bindparam("of"))
+    .values(updated_ms=bindparam("now_ms"), use_number=NEXT_USE)
 )
 _COUNT_RUNNING = (
     select(func.count())
@@ -194,6 +197,16 @@ def page_from(
     return _turn_page(conn, _PageBounds(session, limit, (first.position - 1,), newest=False), leaf)
 
 
+def of_branch(conn: Connection, session: Session, leaf: int | None = None) -> tuple[TurnRow, ...]:
+    """Return every turn of the branch that ends with `leaf`, or of the active one; the oldest first."""
+    page = of_session(conn, session, limit=MAX_PAGE_ITEMS, leaf=leaf)
+    rows = page.items
+    while page.next:
+        page = of_session(conn, session, limit=MAX_PAGE_ITEMS, after=page.next, leaf=leaf)
+        rows += page.items
+    return rows
+
+
 def of_all_branches(conn: Connection, session: Session) -> tuple[TurnRow, ...]:
     """Return every turn of a session, the oldest first, those of replaced branches too."""
     query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
@@ -257,7 +270,7 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
         values = {
             "role": Role.TOOL,
             "content": message.result,
-            "images": "",
+            "images": json_text(message.images, "An image") if message.images else "",
             "call_id": message.call_id,
             "name": message.name,
         }
@@ -266,9 +279,10 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
 
 
 def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
+    images, files = message_parts(_files_decoder.decode(row.images) if row.images else ())
     if row.role == Role.TOOL:
-        return ToolMessage(row.call_id, row.content, row.name, row.failed)
-    return UserMessage(row.content, *message_parts(_files_decoder.decode(row.images) if row.images else ()))
+        return ToolMessage(row.call_id, row.content, row.name, row.failed, images)
+    return UserMessage(row.content, images, files)
 
 
 def turn_from_row(row: Row[Any]) -> TurnRow:

@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, search
-from thinkaloud.store.rows import ApiToken, Owner, TurnState, User, Workspace
+from thinkaloud.store.rows import ApiToken, Owner, ThinkingShown, TurnState, User, Workspace
 from thinkaloud.store.schema import members, messages, sessions, tokens, turns, workspaces
+from thinkaloud.store.schema import thinking_rules as rules
 from thinkaloud.store.schema import users as user_rows
 from thinkaloud.store.texts import bounded_text, quoted
 
@@ -126,6 +127,21 @@ def valid_tokens(conn: Connection, hashes: Collection[bytes]) -> frozenset[bytes
     """Return which of these hashes belong to tokens that are not revoked."""
     query = select(tokens.c.hash).where(tokens.c.hash.in_(hashes), tokens.c.revoked_ms.is_(None))
     return frozenset(conn.scalars(query))
+
+
+def thinking_rules(conn: Connection, user: int) -> dict[str, ThinkingShown]:
+    """Return what a user may see of the thinking, by agent id; the empty id is for all without their own."""
+    query = select(rules.c.agent, rules.c.shown).where(rules.c.user == user).order_by(rules.c.agent)
+    return {agent: ThinkingShown(shown) for agent, shown in conn.execute(query)}
+
+
+def set_thinking_rule(conn: Connection, user: User, agent: str, shown: ThinkingShown) -> None:
+    """Set what a user may see of the thinking of an agent, or of all if the id is empty."""
+    if user.name == LOCAL_USER:
+        raise Refused(f"{LOCAL_USER} is the operator, who can read the database itself. Choose another user.")
+    conn.execute(delete(rules).where(rules.c.user == user.key, rules.c.agent == agent))
+    if agent or shown is not ThinkingShown.ALL:
+        conn.execute(insert(rules), {"user": user.key, "agent": agent, "shown": shown})
 
 
 def _hash(secret: str) -> bytes:

@@ -86,7 +86,7 @@ class Block(msgspec.Struct):
     @property
     def blank(self) -> bool:
         """Whether the text is empty or white space."""
-        return not any(piece.strip() for piece in self.pieces)
+        return all(not piece or piece.isspace() for piece in self.pieces)  # no copy of a long piece
 
     @property
     def awaiting_result(self) -> bool:

@@ -98,11 +98,13 @@ _ENDING_KEYS = {
     Ending.CANCELLED: "ai.notice.stopped",
 }
 _ANSWER_NOW = "answer_now"
+_THINKING_HIDDEN = "thinking_hidden"
 _NOTICE_KEYS = {
     "silent": "ai.notice.silent",
     "repeating": "ai.notice.repeating",
     "budget_nearly_used": "ai.notice.budget_nearly_used",
     _ANSWER_NOW: "ai.notice.answer_now",
+    _THINKING_HIDDEN: "ai.notice.thinking_hidden",
 }
 
 
@@ -125,4 +127,4 @@ def notice_text(event: NoticeGiven, locale: str = "en-US") -> str:
 
 def needs_attention(event: NoticeGiven) -> bool:
     """Return whether the user may want to stop the turn or ask for the answer now."""
-    return event.code in _NOTICE_KEYS and event.code != _ANSWER_NOW
+    return event.code in _NOTICE_KEYS and event.code not in (_ANSWER_NOW, _THINKING_HIDDEN)

@@ -45,7 +45,7 @@ class TextPart(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
 
 
 class ReasoningMeta(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Facts about the thinking; `model_supports` is true when thinking was seen, else null."""
+    """Facts about the thinking; `model_supports` is true if thinking was seen, else what the catalog says."""
 
     model_supports: bool | None
     duration_ms: int | None
@@ -103,8 +103,11 @@ class ThinkingBlock(msgspec.Struct, frozen=True):
         return sum(step.type != "reasoning" for step in self.steps)
 
 
-def gateway_answer(turn: Turn) -> GatewayAnswer:
-    """Return the turn in the shape of the gateway's answers."""
+def gateway_answer(turn: Turn, *, model_supports: bool | None = None) -> GatewayAnswer:
+    """Return the turn in the shape of the gateway's answers.
+
+    `model_supports` says whether a catalog knows that the model can think. Thinking that was seen proves it.
+    """
     thoughts = visible_thoughts(turn)
     readable = [block.text for block in thoughts if not block.blank]
     time = turn_time(turn)
@@ -113,7 +116,7 @@ def gateway_answer(turn: Turn) -> GatewayAnswer:
         content=[TextPart(block.text) for block in turn.own_blocks(Kind.TEXT) if block.text],
         reasoning_content=BETWEEN_THOUGHTS.join(readable) if readable else None,
         reasoning_meta=ReasoningMeta(
-            model_supports=True if thoughts or tokens else None,
+            model_supports=True if thoughts or tokens else model_supports,
             duration_ms=None if time is None else time.ms,
             tokens=tokens,
             approximate=time is not None and time.approximate,

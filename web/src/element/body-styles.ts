@@ -29,12 +29,13 @@ button:hover{background:var(--b)}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 .section,.code-part{display:block}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
-.body::after{content:"";position:sticky;inset-block-end:-.5rem;display:block;block-size:1.25rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
+.body::after{content:"";position:sticky;inset-block-end:-.25rem;display:block;block-size:1rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
 .body.all{max-block-size:none}
 .step{position:relative}
 .step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
 .step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}
 .step-time:not([hidden])~.chevron{margin-inline-start:0}
+summary:dir(rtl)>.step-time:dir(ltr){margin-inline:0 auto}
 .timeline{list-style:none;margin:.25rem 0;padding:0}
 .bar-row{display:grid;grid-template-columns:minmax(0,30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
 .bar-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
@@ -68,6 +69,7 @@ th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
 .step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
 .step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}
 .step-time:not([hidden])~.chevron{margin-inline-start:0}
+summary:dir(rtl)>.step-time:dir(ltr){margin-inline:0 auto}
 .timeline{list-style:none;margin:.25rem 0;padding:0}
 .bar-row{display:grid;grid-template-columns:minmax(0,30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
 .bar-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}

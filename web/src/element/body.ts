@@ -71,6 +71,7 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
   let timelineShown = false;
   let timelineNode: HTMLElement | undefined;
 
+  hide(showAll, true);
   details.append(make("div", "footer", ...facts, budget, actionsNode));
   details.after(outside);
   content.onscroll = () => {

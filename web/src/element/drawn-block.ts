@@ -157,7 +157,7 @@ export abstract class DrawnBlock extends HTMLElement {
     this.turnFeed = new TurnFeed();
     this.turnFeed.clock = clock;
     this.#announcer.state = "";
-    this.#drawClosed = false;
+    this.#drawClosed = this.#adopted = false;
     this.#body?.autoClose.allowClosing();
     this.#body?.clear();
     this.refresh();

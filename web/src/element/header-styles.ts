@@ -25,10 +25,11 @@ svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:curren
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
-.summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
-.summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
+summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
+summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
-.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
+.preview,.meta,.badge{min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
+.preview{flex:1 1 0}
 .summary:dir(ltr)>.preview:dir(rtl)::before,.summary:dir(rtl)>.preview:dir(ltr)::before{content:none!important}
 .label,.badge{unicode-bidi:plaintext}
 .badge{margin-inline-start:auto;padding:0 .5rem;border:var(--l);border-radius:1rem}
@@ -46,12 +47,12 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 [data-header=summary] .summary>.label{font-weight:400;color:var(--m)}
 [data-header=preview][data-status=done] .summary>:is(.label,.meta),[data-header=summary] .summary>.meta{display:none}
 .body,.notice{border-block-start:var(--l)}
-.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
+.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overflow-anchor:none;padding:.375rem .75rem .25rem;scrollbar-width:thin}
 p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
+@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.meta{display:none}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
 @media (prefers-reduced-motion:reduce){:host{--t:0s}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}

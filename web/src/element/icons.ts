@@ -32,7 +32,7 @@ export function drawIcon(shape: string): SVGElement {
 
 /** The animation of each icon that moves; a browser does not tell those of a node that left the page. */
 const animations = new WeakMap<Element, Animation>();
-const MOVING = ".icon>slot>*,.icon>*";
+const MOVING = "svg,.dot";
 
 /** It moves in 16 steps: an animation in a style sheet would be computed again for every frame. */
 function animated(node: HTMLElement | SVGElement, keyframes: PropertyIndexedKeyframes): ChildNode {

@@ -26,7 +26,9 @@ export function drawTimeline(context: ViewContext): HTMLElement {
     bar.style.inlineSize = `max(2px,${((untilMs - fromMs) / length) * 100}%)`;
     const name = make("span", "bar-name", block.call ? stepLabel(context, block) : words.say("session.thinking"));
     name.style.paddingInlineStart = `${depth}rem`;
-    const row = make("li", "bar-row", name, make("span", "bar-track", bar), make("span", "bar-time", duration));
+    const time = make("span", "bar-time", duration);
+    time.dir = "auto"; // a number before its unit, whatever the direction of the page
+    const row = make("li", "bar-row", name, make("span", "bar-track", bar), time);
     mark(row, "data-kind", block.kind);
     return row;
   });

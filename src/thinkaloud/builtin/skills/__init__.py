@@ -11,10 +11,10 @@ from thinkaloud.builtin.skills.knights import KNIGHTS
 from thinkaloud.builtin.skills.letters import LETTERS
 from thinkaloud.builtin.skills.number_puzzle import ALL_NUMBERS, COUNTDOWN
 from thinkaloud.builtin.skills.percent import PERCENT
+from thinkaloud.builtin.skills.prices import PRICES
 from thinkaloud.builtin.skills.primes import PRIMES
 from thinkaloud.builtin.skills.rates import RATES
 from thinkaloud.builtin.skills.root import ROOT
-from thinkaloud.builtin.skills.shopping import SHOPPING
 from thinkaloud.builtin.skills.stock import STOCK
 from thinkaloud.builtin.skills.talk import TALK
 from thinkaloud.builtin.words import Language
@@ -32,7 +32,7 @@ SKILLS: tuple[Skill, ...] = (
     COMPARE,
     LETTERS,
     RATES,
-    SHOPPING,
+    PRICES,
     AGES,
     STOCK,
     CONVERSION,

@@ -34,7 +34,7 @@ _REACH = (
     r"(?P<reach>make|makes|making|get|getting|form|obtain|reach|countdown:?|solve"
     r"|faca|fazer|forme|formar|obtenha|obter|consiga|resolva|chegue a|chegar a|chego a|alcance|alcancar)"
 )
-_FROM = r"(?:from|form|with|using|out of|by using|com|usando|a partir de|de)"
+_FROM = r"(?:from|with|using|out of|by using|com|usando|a partir de|de)"
 _LIST = (
     r"(?:(?:the |these |os |estes )?(?:numbers|digits|numeros|algarismos):? )?"
     r"(?P<numbers>\d+(?:(?:, ?|; ?| )(?:and |e )?\d+)+|\d+)"

@@ -90,11 +90,10 @@ class Factorisation(msgspec.Struct, frozen=True):
         prime = probably_prime(self.number)
         product = re.search(r"\d+(?: × \d+)+", answer.text)
         factors = [int(factor) for factor in product[0].split(" × ")] if product else []
-        says_prime = bool(re.search(r"\bprim", answer.normalized)) and not re.search(
-            r"\bnot\b|\bnao\b|composite|compost", answer.normalized
-        )
+        denied = bool(re.search(r"\b(?:no|not|nao)\b|composite|compost", answer.normalized))
+        says_prime = bool(re.search(r"\bprim", answer.normalized)) and not denied
         proved = prod(factors) == self.number and all(map(probably_prime, factors)) and len(factors) > 1
-        enough = proved or (not factors and (self.asks_prime or self.number == 1))
+        enough = proved if factors else denied and (self.asks_prime or self.number == 1)
         right = says_prime if prime else enough and not says_prime
         return answer.verdict(right, "prime" if prime else "composite", number=self.number)
 

@@ -51,15 +51,15 @@ EN_US = {
     "think.keys": "Providers with a key: {keys}. I see that it is there, and do not show it.",
     "think.no_keys": "No provider has a key.",
     "answer.connect": (
-        "You can ask a real model right now:\n{found}\nOn the page and in the chat, choose it in the list of "
-        "models; on the command line, name it with -m. I never switch by myself."
+        "You can ask a real model right now:\n{found}\n\nOn the page and in the chat, choose it in the list "
+        "of models; on the command line, name it with -m. I never switch by myself."
     ),
     "answer.connect_nothing": (
         "I found no key and no model server on this machine. Two ways to get a real model:\n- With a key: "
         "run `thinkaloud keys set anthropic` (or openai, gemini, openrouter, ...), or set a variable such "
         "as ANTHROPIC_API_KEY or OPENAI_API_KEY. Then: `thinkaloud ask -m claude-opus-4.5 Hello`\n- Without "
         "a key: start Ollama, llama.cpp, LM Studio or vLLM on this machine. Then: `thinkaloud ask -m "
-        "ollama/MODEL Hello`\n`thinkaloud models` lists the models that I know of, and `thinkaloud doctor` "
+        "ollama/MODEL Hello`\n\n`thinkaloud models` lists the models that I know of, and `thinkaloud doctor` "
         "shows what was found."
     ),
     "connect.server": "{provider} runs at {url}: {models}",

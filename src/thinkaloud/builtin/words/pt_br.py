@@ -51,7 +51,7 @@ PT_BR = {
     "think.keys": "Provedores com chave: {keys}. Vejo que ela existe, e não a mostro.",
     "think.no_keys": "Nenhum provedor tem chave.",
     "answer.connect": (
-        "Já dá para perguntar a um modelo de verdade:\n{found}\nNa página e no chat, escolha-o na lista de "
+        "Já dá para perguntar a um modelo de verdade:\n{found}\n\nNa página e no chat, escolha-o na lista de "
         "modelos; na linha de comando, diga o nome com -m. Eu nunca troco sozinho."
     ),
     "answer.connect_nothing": (
@@ -59,8 +59,8 @@ PT_BR = {
         "verdade:\n- Com chave: rode `thinkaloud keys set anthropic` (ou openai, gemini, openrouter, ...), "
         "ou defina uma variável como ANTHROPIC_API_KEY ou OPENAI_API_KEY. Depois: `thinkaloud ask -m "
         "claude-opus-4.5 Olá`\n- Sem chave: inicie Ollama, llama.cpp, LM Studio ou vLLM nesta máquina. "
-        "Depois: `thinkaloud ask -m ollama/MODELO Olá`\n`thinkaloud models` lista os modelos que conheço, e "
-        "`thinkaloud doctor` mostra o que foi achado."
+        "Depois: `thinkaloud ask -m ollama/MODELO Olá`\n\n`thinkaloud models` lista os modelos que conheço, "
+        "e `thinkaloud doctor` mostra o que foi achado."
     ),
     "connect.server": "{provider} roda em {url}: {models}",
     "connect.empty_server": "{provider} roda em {url}, mas ainda não lista nenhum modelo",

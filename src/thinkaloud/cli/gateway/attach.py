@@ -21,6 +21,7 @@ from thinkaloud.cli.console import read_bytes
 from thinkaloud.cli.gateway.client import GatewayClient
 from thinkaloud.cli.gateway.connection import GatewayAddress
 from thinkaloud.cli.settings import database_path, model_name
+from thinkaloud.cli.words import command_words
 from thinkaloud.store.file_lock import lock_holder, lock_path, publish_address
 
 if TYPE_CHECKING:
@@ -176,8 +177,7 @@ async def _wait_for_turns(gateway: "Gateway", on_wait: Callable[[int], None]) ->
 
 
 def _print_wait(count: int) -> None:
-    turns = "turn of another command runs" if count == 1 else "turns of other commands run"
-    print(f"thinkaloud: {count} {turns} in this process. Waiting for the end; Ctrl-C stops.", file=sys.stderr)
+    print(f"thinkaloud: {command_words().text('wait', n=count)}", file=sys.stderr)
 
 
 def _read_token(token_file: str) -> str:

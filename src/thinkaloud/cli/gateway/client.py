@@ -315,14 +315,11 @@ def _thinking(setting: str) -> str | int:
 
 def _choice(model: _Model, unchecked: Iterable[str] = ()) -> Responder:
     """Return a model; `unchecked` are local servers that may not be running."""
-    reason = "" if model.has_key else f"No API key was found for {' or '.join(model.providers)}."
-    notes = [model.reason.removeprefix(f"{model.id} ")]
-    if servers := " or ".join(sorted(unchecked)):
-        notes.insert(0, f"not checked: needs {servers} to run.")
     return Responder(
         id=model.id,
         name=model.id,
-        description=" ".join(note for note in notes if note),
+        description=model.reason.removeprefix(f"{model.id} "),
         ready=model.has_key,
-        reason=reason,
+        keyless=() if model.has_key else model.providers,
+        unchecked=tuple(sorted(unchecked)),
     )

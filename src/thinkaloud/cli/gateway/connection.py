@@ -171,8 +171,7 @@ class GatewayConnection:
         if not self._locator.moving or isinstance(error, TimeoutError):
             return _unreachable(url, error)
         return BackendUnreachable(
-            "The command that ran the gateway has ended, and with it this turn if it had not. "
-            "Ask again in the same session: thinkaloud ask -c."
+            "The command that ran the gateway has ended, and with it this turn if it still ran."
         )
 
     async def _connect(

@@ -184,9 +184,11 @@ def _assistant_message(message: AssistantMessage) -> object:
 def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
         error_field: JsonDict = {"is_error": True} if message.failed else {}
-        return [
-            {"type": "tool_result", "tool_use_id": message.call_id, "content": message.result, **error_field}
-        ]
+        content: object = message.result
+        if message.images:
+            images = [*map(_image_part, message.images)]
+            content = images_then_text(images, message.result, {"type": "text", "text": message.result})
+        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": content, **error_field}]
     attached = [*map(_image_part, message.images), *map(_document_part, message.files)]
     return images_then_text(attached, message.text, {"type": "text", "text": message.text})
 

@@ -8,6 +8,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import (
     AssistantMessage,
     File,
+    Image,
     Request,
     ToolDefinition,
     ToolMessage,
@@ -127,15 +128,18 @@ def _message_from_parts(message: AssistantMessage) -> JsonDict:
 def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
         # The API rejects a text block that is empty or white space.
-        content = [{"text": message.result}] if message.result.strip() else []
+        content: list[JsonDict] = [{"text": message.result}] if message.result.strip() else []
+        content += map(_image, message.images)
         status = "error" if message.failed else "success"
         return [{"toolResult": {"toolUseId": message.call_id, "content": content, "status": status}}]
-    images: list[JsonDict] = [
-        {"image": {"format": image_format(image, _IMAGE_FORMATS, NAME), "source": {"bytes": image.data}}}
-        for image in message.images
-    ]
+    images = [*map(_image, message.images)]
     documents = [_document(number, file) for number, file in enumerate(message.files, 1)]
     return images_then_text([*images, *documents], message.text, {"text": message.text})
+
+
+def _image(image: Image) -> JsonDict:
+    image_type = image_format(image, _IMAGE_FORMATS, NAME)
+    return {"image": {"format": image_type, "source": {"bytes": image.data}}}
 
 
 def _document(number: int, file: File) -> JsonDict:

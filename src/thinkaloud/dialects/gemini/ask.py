@@ -120,9 +120,11 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
         id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
         response = {"error" if message.failed else "output": message.result}
-        return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
-    attached: tuple[Image | File, ...] = (*message.images, *message.files)
-    images: list[JsonDict] = [
-        {"inlineData": {"mimeType": part.media_type, "data": part.data}} for part in attached
-    ]
+        result: JsonDict = {"functionResponse": {**id_field, "name": message.name, "response": response}}
+        return [result, *map(_inline_data, message.images)]
+    images = [*map(_inline_data, message.images), *map(_inline_data, message.files)]
     return images_then_text(images, message.text, {"text": message.text})
+
+
+def _inline_data(part: Image | File) -> JsonDict:
+    return {"inlineData": {"mimeType": part.media_type, "data": part.data}}

@@ -90,7 +90,8 @@ def _encode_items(message: Message) -> list[object]:
         case UserMessage():
             return [{"role": "user", "content": _user_content(message)}]
         case ToolMessage():
-            return [{"type": "function_call_output", "call_id": message.call_id, "output": message.result}]
+            output = _user_content(UserMessage(message.result, message.images))
+            return [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
         case AssistantMessage():
             return [*verbatim_items(message)] if message.verbatim else _items_from_parts(message)
         case _:

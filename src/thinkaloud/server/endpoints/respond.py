@@ -17,6 +17,7 @@ from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead
 from thinkaloud.server.endpoint import ClientGone, RouteRequest
 from thinkaloud.server.endpoints.place import start_client_turn
 from thinkaloud.server.errors import HttpErrorResponse
+from thinkaloud.server.thought_filter import ThoughtFilter
 from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn, apply
@@ -45,7 +46,8 @@ async def respond(request: RouteRequest, dialect: str, receive: Receive, send: S
     gateway, client_request = request.gateway, parse(request.raw_body)
     started = await start_client_turn(gateway, request.owner, client_request)
     head = _response_head(started.turn, client_request, request.headers)
-    response = _ClientResponse(gateway, started.turn, head, response_format, send)
+    thought_filter = ThoughtFilter(request.grant.thinking_of(started.turn))
+    response = _ClientResponse(gateway, started.turn, head, response_format, thought_filter, send)
     sending = response.send_stream() if client_request.stream else response.send_whole()
     disconnected = asyncio.create_task(_wait_for_disconnect(receive))
     answering = asyncio.create_task(sending)
@@ -85,12 +87,14 @@ class _ClientResponse:
         row: TurnRow,
         head: ResponseHead,
         response_format: ResponseFormat,
+        thought_filter: ThoughtFilter,
         send: Send,
     ) -> None:
         self._gateway = gateway
         self._row = row
         self._head = head
         self._format = response_format
+        self._filter = thought_filter
         self._send = send
         self._request_id = f"req_{row.id}"
         self._last = -1
@@ -106,14 +110,16 @@ class _ClientResponse:
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
 
-    async def _next_entries(self, timeout_s: float) -> list[Entry]:
-        """Return the next entries of the turn; none if the time is over first."""
+    async def _next_entries(self, timeout_s: float) -> list[Entry] | None:
+        """Return the next entries that the user may see; None if the time is over first."""
         log, key = self._gateway.log, self._row.key
         span = await log.read(key, self._last)
-        if not span.lines and not span.ended and await log.wait_for_change(key, self._last, timeout_s):
+        if not span.lines and not span.ended:
+            if not await log.wait_for_change(key, self._last, timeout_s):
+                return None
             span = await log.read(key, self._last)
         self._last = span.last if span.lines else self._last
-        return list(decode_entries(span.lines))
+        return [visible for entry in decode_entries(span.lines) for visible in self._filter.feed(entry)]
 
     async def _first_entries(self) -> list[Entry]:
         """Return the entries up to the first block or the end, or what there is when patience ends."""
@@ -123,14 +129,14 @@ class _ClientResponse:
         while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in entries):
             if (left_s := deadline - loop.time()) <= 0:
                 break
-            entries += await self._next_entries(left_s)
+            entries += await self._next_entries(left_s) or ()
         return entries
 
-    async def _stream_data(self, entries: list[Entry]) -> AsyncIterator[bytes]:
+    async def _stream_data(self, entries: list[Entry] | None) -> AsyncIterator[bytes]:
         writer, turn = self._format.make_writer(self._head), Turn()
         while True:
-            data = b""
-            for entry in entries:
+            data = writer.keep_alive() if entries is None else b""
+            for entry in entries or ():
                 apply(turn, entry)
                 data += writer.feed(entry.event, turn)
             if not turn.live:
@@ -141,14 +147,12 @@ class _ClientResponse:
             if not turn.live:
                 return
             entries = await self._next_entries(self._gateway.settings.heartbeat_s)
-            if not entries:
-                yield writer.keep_alive()
 
     async def send_whole(self) -> None:
         """Send the turn when it has ended."""
         turn = Turn()
         while turn.live:
-            for entry in await self._next_entries(self._gateway.settings.heartbeat_s):
+            for entry in await self._next_entries(self._gateway.settings.heartbeat_s) or ():
                 apply(turn, entry)
                 if isinstance(entry.event, TurnFailed):
                     await self._send_failure(entry.event)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from thinkaloud.canon import Refused
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
-from thinkaloud.server.message_entries import message_entries
+from thinkaloud.server.message_entries import hide_in_message, message_entries
 from thinkaloud.server.prepare import attached_to
 from thinkaloud.server.schemas import (
     BlockBody,
@@ -25,9 +25,13 @@ from thinkaloud.server.schemas import (
 from thinkaloud.store import agents, sessions, turns
 from thinkaloud.store.branches import in_branch, newest_leaf, versions_of
 from thinkaloud.store.delete import delete_session
-from thinkaloud.store.messages import messages_of
+from thinkaloud.store.messages import messages_of, sizes_of
+from thinkaloud.store.pages import encode_cursor
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
 from thinkaloud.transcript import Block
+
+PAGE_CHARS = 4 * 1024 * 1024
+"""Of the answers on one page of messages. A longer page would take hundreds of megabytes to build."""
 
 
 def session_body(session: Session) -> SessionBody:
@@ -137,13 +141,13 @@ async def list_messages(request: RouteRequest) -> MessagePage:
     session = request_session(request)
 
     def read_page(conn: Connection) -> MessagePage:
-        page = _page_of_turns(conn, session, query)
+        page = _bounded_page(conn, _page_of_turns(conn, session, query), newest=query.order == "newest")
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
         names = _agent_names(conn, request, {row.agent for row in page.items})
         versions = versions_of(conn, session, page.items)
         items = (
             message_body(
-                message,
+                hide_in_message(message, request.grant.thinking_of(row)),
                 row,
                 names.get(row.agent, ""),
                 entries=query.entries,
@@ -155,6 +159,19 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         return MessagePage(tuple(items), page.next)
 
     return await request.gateway.database.read(read_page)
+
+
+def _bounded_page(conn: Connection, page: Page[TurnRow], *, newest: bool) -> Page[TurnRow]:
+    """Return the first turns of a page, as many as fit into memory easily, but at least one."""
+    sizes = sizes_of(conn, [row.key for row in page.items])
+    rows = page.items[::-1] if newest else page.items
+    chars = 0
+    for count, row in enumerate(rows, 1):
+        chars += sizes.get(row.key, 0)
+        if chars > PAGE_CHARS and count < len(rows):
+            kept = rows[:count]
+            return Page(kept[::-1] if newest else kept, encode_cursor((row.position,)))
+    return page
 
 
 def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[TurnRow]:

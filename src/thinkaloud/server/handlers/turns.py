@@ -6,14 +6,16 @@ import msgspec
 
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import waits_for_approval
+from thinkaloud.catalog import ThinkingSupport, find_model
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
 from thinkaloud.server.running_turn import visible_turn
 from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
+from thinkaloud.server.thought_filter import hide_thoughts
 from thinkaloud.store import sessions, turns
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
-from thinkaloud.store.rows import Role, TurnRow, TurnState
+from thinkaloud.store.rows import Role, ThinkingShown, TurnRow, TurnState
 from thinkaloud.transcript import Approval, Turn
 from thinkaloud.view import copy_text, gateway_answer, speech_text, thinking_block
 
@@ -41,7 +43,12 @@ async def read(request: RouteRequest) -> TurnBody:
     )
     # A turn may be megabytes long, and building its body on the event loop would delay all streams.
     return await asyncio.to_thread(
-        _turn_body, await _load_summary(request, row), turn, owner_preferences.language
+        _turn_body,
+        request,
+        await _load_summary(request, row),
+        turn,
+        request.grant.thinking_of(row),
+        owner_preferences.language,
     )
 
 
@@ -88,10 +95,15 @@ async def current_turn(request: RouteRequest, row: TurnRow) -> Turn:
     return turn_of(assistant_messages[-1])
 
 
-def _turn_body(summary: TurnSummary, turn: Turn, language: str) -> TurnBody:
+def _turn_body(
+    request: RouteRequest, summary: TurnSummary, full_turn: Turn, shown: ThinkingShown, language: str
+) -> TurnBody:
+    turn, catalog = hide_thoughts(full_turn, shown), request.gateway.catalog
+    model = find_model(catalog, summary.model) or find_model(catalog, turn.model)
+    supports = None if model is None else model.thinking is not ThinkingSupport.NONE
     return TurnBody(
         **msgspec.structs.asdict(summary),
-        **msgspec.structs.asdict(gateway_answer(turn)),
+        **msgspec.structs.asdict(gateway_answer(turn, model_supports=supports)),
         thinking_block=thinking_block(turn),
         copy_text=copy_text(turn),
         speech_text=speech_text(turn, language),

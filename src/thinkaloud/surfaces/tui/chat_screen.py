@@ -231,8 +231,6 @@ class ChatScreen(Screen[None]):
         self._show_approval()
         self._show_status()
 
-    # Questions.
-
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         command = read_command(event.text)

@@ -27,6 +27,8 @@ class ChatTurn:
         self.id = id
         self.prompt = prompt
         self.images = images
+        self.versions: tuple[str, ...] = ()
+        """The turns that replace each other here, this one too, the oldest first; empty if it is alone."""
         self.turn = Turn()
         self.running = True
         self.choices = UserChoices()
@@ -43,6 +45,7 @@ class ChatTurn:
     def from_past(cls, past: PastTurn) -> "ChatTurn":
         """Return a turn that is stored in the gateway."""
         chat_turn = cls(past.prompt, past.images, past.id)
+        chat_turn.versions = past.versions
         chat_turn.turn = fold_entries(past.entries)
         chat_turn.running = past.state == "running"
         if past.entries:
@@ -70,6 +73,13 @@ class ChatTurn:
         self.turn = Turn()
 
     @property
+    def version_text(self) -> str:
+        """Which version of several this is, as in `2/3`; empty if it is the only one."""
+        if self.id not in self.versions:
+            return ""
+        return f"{self.versions.index(self.id) + 1}/{len(self.versions)}"
+
+    @property
     def waiting_calls(self) -> list[Block]:
         """The calls that wait for approval."""
         if not self.running or not self.turn.live:
@@ -88,11 +98,19 @@ class ChatSession:
         """Whether a turn ended while another session was on the screen."""
         self.draft = ""
         """What was typed and not sent."""
+        self.older_branch = False
+        """Whether the turns are not those of the newest branch: an earlier version of a question is shown."""
+        self._known: dict[str, ChatTurn] = {}
 
     def load(self, turns: Iterable[PastTurn]) -> None:
         """Take over the turns that the gateway has. A turn that is followed already keeps its state."""
-        known = {chat_turn.id: chat_turn for chat_turn in self.turns if chat_turn.id}
-        self.turns = [known.get(past.id) or ChatTurn.from_past(past) for past in turns]
+        self._known |= {chat_turn.id: chat_turn for chat_turn in self.turns if chat_turn.id}
+        loaded = []
+        for past in turns:
+            chat_turn = self._known.get(past.id) or ChatTurn.from_past(past)
+            chat_turn.versions = past.versions
+            loaded.append(chat_turn)
+        self.turns[:] = loaded  # the conversation draws this list
         self.loaded = True
 
     @property

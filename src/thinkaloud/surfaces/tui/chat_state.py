@@ -96,6 +96,12 @@ class ChatState:
         self.sessions.setdefault(session_id, chat)
         return chat
 
+    async def load_version(self, chat: ChatSession, turn_id: str) -> None:
+        """Load the branch of a session that has this turn."""
+        newest = {turn.id for turn in await self.backend.turns(chat.info.id)}
+        chat.load(await self.backend.turns(chat.info.id, branch=turn_id))
+        chat.older_branch = turn_id not in newest
+
     async def create(self, title: str = "") -> ChatSession:
         """Create a session for the present answerer."""
         info = await self.backend.create_session(
@@ -132,11 +138,15 @@ class ChatState:
             agent=self.answerer.agent,
             thinking=self.answerer.thinking,
             replaces=replaces,
+            follows=chat.turns[-1].id if chat.older_branch and chat.turns and not replaces else "",
         )
         turn_id = await self.backend.ask(chat.info.id, question)
         chat_turn = ChatTurn(prompt, images, turn_id)
+        chat.older_branch = False
         if replaces:
             numbers = [index for index, other in enumerate(chat.turns) if other.id == replaces]
+            if numbers:
+                chat_turn.versions = (*(chat.turns[numbers[0]].versions or (replaces,)), turn_id)
             del chat.turns[numbers[0] if numbers else len(chat.turns) :]
         chat.turns.append(chat_turn)
         self._listener.sessions_changed()

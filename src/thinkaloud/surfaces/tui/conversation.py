@@ -14,7 +14,7 @@ from textual.widgets import Static
 from thinkaloud.canon import Entry
 from thinkaloud.surfaces.tui.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.display import Display
-from thinkaloud.surfaces.tui.exchange import ExchangeView
+from thinkaloud.surfaces.tui.exchange import ExchangeView, QuestionView
 
 MARGIN_SCREENS = 1
 """How many screens above and below the visible part are drawn."""
@@ -138,6 +138,15 @@ class ConversationView(VerticalScroll):
             self._sought = index
             self._update_soon()
             self.call_after_refresh(self._seek)
+
+    def focus_question(self, turn_id: str) -> None:
+        """Give the focus to the question of a turn, as soon as it has a widget."""
+        exchanges = (row for row in self.exchanges if row.chat_turn.id == turn_id and row.is_mounted)
+        exchange = next(exchanges, None)
+        if exchange is not None:
+            exchange.query_one(QuestionView).focus()
+        elif any(chat_turn.id == turn_id for chat_turn in self._turns):
+            self.call_after_refresh(self.focus_question, turn_id)
 
     def _seek(self) -> None:
         """Correct the place of the turn that is sought, once it has a widget."""

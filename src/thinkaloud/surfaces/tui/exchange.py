@@ -21,7 +21,7 @@ QUESTION_LIMIT = 4_000
 
 
 class QuestionView(Static, can_focus=True):
-    """The question. Its keys edit it, copy the answer and replay the turn."""
+    """The question. Its keys edit it, copy the answer, replay the turn and show its other versions."""
 
     DEFAULT_CSS = """
     QuestionView { height: auto; padding: 0 1; margin: 1 0 0 0; background: $boost;
@@ -32,10 +32,12 @@ class QuestionView(Static, can_focus=True):
         Binding("e", "act('edit')", show=False),
         Binding("c", "act('copy')", show=False),
         Binding("r", "act('replay')", show=False),
+        Binding("left", "act('previous_version')", show=False),
+        Binding("right", "act('next_version')", show=False),
     ]
 
     class Acted(Message):
-        """The person pressed a key on a question: `edit`, `copy` or `replay`."""
+        """The person pressed a key on a question: one of `flows.TURN_FLOWS`."""
 
         def __init__(self, chat_turn: ChatTurn, act: str) -> None:
             super().__init__()
@@ -126,10 +128,11 @@ class ExchangeView(Vertical):
 
 
 def question_text(chat_turn: ChatTurn, display: Display) -> str:
-    """Return the question as it is drawn, with a line for each image."""
+    """Return the question as it is drawn, with a line for each image and one that tells its version."""
     prompt = clean(chat_turn.prompt)
     if len(prompt) > QUESTION_LIMIT:
         rest = display.words.text("question.rest", n=len(prompt) - QUESTION_LIMIT)
         prompt = f"{prompt[:QUESTION_LIMIT]}… {rest}"
     images = [f"📎 {clean(image.media_type)}" for image in chat_turn.images]
-    return "\n".join([prompt, *images])
+    version = [f"‹ {chat_turn.version_text} ›"] if chat_turn.version_text else []
+    return "\n".join([prompt, *images, *version])

@@ -19,6 +19,7 @@ from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScre
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
+from thinkaloud.surfaces.tui.words import ScreenWords
 from thinkaloud.view import (
     LOCALES,
     PRESETS,
@@ -152,9 +153,10 @@ def _free_path(title: str, suffix: str) -> Path:
 async def pick_model(screen: "ChatScreen") -> None:
     """Choose the model that answers the next question."""
     models = await screen.state.backend.models()
-    chosen = await _pick(
-        screen, "model.title", models, screen.display_settings.model(screen.chat, screen.state.answerer)
-    )
+    current = screen.display_settings.model(screen.chat, screen.state.answerer)
+    if current not in [model.id for model in models]:
+        current = current.partition("/")[2]  # the list names models without their provider
+    chosen = await _pick(screen, "model.title", models, current)
     if chosen is not None:
         use_answerer(screen, Answerer(model=chosen, thinking=screen.state.answerer.thinking))
 
@@ -173,13 +175,20 @@ async def _pick(screen: "ChatScreen", title: str, choices: list[Responder], chos
         PickerRow(
             value=choice.id,
             title=choice.name or choice.id,
-            note=choice.description,
+            note=" ".join(
+                filter(None, (_named(words, "model.unchecked", choice.unchecked), choice.description))
+            ),
             ready=choice.ready,
-            reason=choice.reason,
+            reason=choice.reason or _named(words, "model.no_key", choice.keyless),
         )
         for choice in choices
     ]
     return await screen.chat_app.push_screen_wait(PickerScreen(words.text(title), rows, chosen, words))
+
+
+def _named(words: ScreenWords, key: str, names: tuple[str, ...]) -> str:
+    """Return a text about one of these names; empty without any."""
+    return words.text(key, name=f" {words.text('or')} ".join(names)) if names else ""
 
 
 def use_answerer(screen: "ChatScreen", answerer: Answerer) -> None:
@@ -267,6 +276,22 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
     screen.chat_app.tell(screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done"))
 
 
+async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:
+    """Show the version of a turn before or after this one, and what was asked after it."""
+    chat, versions = screen.chat, chat_turn.versions
+    index = versions.index(chat_turn.id) + step if chat_turn.id in versions else -1
+    if chat is None or not versions:
+        raise Refused(screen.display_settings.words.text("version.none"))
+    if 0 <= index < len(versions):
+        await screen.state.load_version(chat, versions[index])
+        if screen.chat is chat:  # the person has not gone to another session meanwhile
+            screen.conversation.changed()
+            screen.conversation.focus_question(versions[index])
+            screen.turn_changed(chat, chat_turn)
+        for running in (other for other in chat.turns if other.running):
+            screen.run_flow(screen.state.follow(chat, running))
+
+
 async def replay(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
     """Play a turn again with its timing."""
     if chat_turn.running:
@@ -301,6 +326,8 @@ TURN_FLOWS: Mapping[str, Callable[["ChatScreen", ChatTurn], Flow]] = {
     "edit": edit,
     "copy": copy,
     "replay": replay,
+    "previous_version": lambda screen, chat_turn: show_version(screen, chat_turn, -1),
+    "next_version": lambda screen, chat_turn: show_version(screen, chat_turn, 1),
 }
 """The flows of a turn, by the name of the act."""
 

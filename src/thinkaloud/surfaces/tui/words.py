@@ -38,8 +38,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Enter abre · n nova · r renomear · d excluir · x exportar · Esc volta",
     ),
     "status.question": (
-        "e edit and ask again · c copy the answer · r replay",
-        "e editar e perguntar de novo · c copiar a resposta · r reproduzir",
+        "e edit and ask again · c copy the answer · r replay · ← → versions",
+        "e editar e perguntar de novo · c copiar a resposta · r reproduzir · ← → versões",
     ),
     "gateway.lost": (
         "No connection to the gateway; trying again. {reason}",
@@ -99,6 +99,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Formato desconhecido: {name}. Use text, markdown ou json.",
     ),
     "model.title": ("Model", "Modelo"),
+    "model.unchecked": ("not checked: needs {name} to run.", "não verificado: requer {name} em execução."),
+    "model.no_key": ("No API key was found for {name}.", "Nenhuma chave de API encontrada para {name}."),
+    "or": ("or", "ou"),
     "agent.title": ("Agent", "Agente"),
     "effort.usage": (
         "Unknown effort: {name}. Use off, low, medium, high, max or a number of tokens.",
@@ -140,6 +143,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "edit.running": (
         "This turn still runs. Stop it with Esc, then edit its question.",
         "Este turno ainda está em andamento. Pare-o com Esc e depois edite a pergunta.",
+    ),
+    "version.none": (
+        "This question has one version only. Edit it to ask again.",
+        "Esta pergunta tem uma só versão. Edite-a para perguntar de novo.",
     ),
     "copy.nothing": ("There is no answer to copy.", "Não há resposta para copiar."),
     "copy.done": ("The answer was copied, without thoughts.", "A resposta foi copiada, sem os pensamentos."),
@@ -198,6 +205,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.tab": ("Next place; completes a command", "Próximo lugar; completa um comando"),
     "key.open_block": ("Open or close (thinking)", "Abrir ou fechar (pensamento)"),
     "key.on_question": ("Edit, copy, replay (question)", "Editar, copiar, reproduzir (pergunta)"),
+    "key.on_version": ("Other versions (question)", "Outras versões (pergunta)"),
     "key.on_session": ("New, rename, delete, export (list)", "Nova, renomear, excluir, exportar (lista)"),
     "keys.approval": ("y, n", "s, n"),
     "key.on_approval": (
@@ -240,8 +248,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 class ScreenWords:
     """The texts of one language: `ScreenWords("pt-BR").text("search.found", n=3)`."""
 
-    def __init__(self, locale: str) -> None:
+    def __init__(self, locale: str, texts: Mapping[str, tuple[str, str]] = TEXTS) -> None:
         self._words = Words(locale)
+        self._texts = texts
         self._column = _LANGUAGES.index(self._words.locale)
 
     @property
@@ -255,7 +264,7 @@ class ScreenWords:
 
     def text(self, key: str, *, n: int = 0, name: str = "", reason: str = "") -> str:
         """Return a text with its gaps filled."""
-        one, _, other = TEXTS[key][self._column].partition("|")
+        one, _, other = self._texts[key][self._column].partition("|")
         singular = n == 1 or (n == 0 and self.locale == "pt-BR")
         text = one if singular or not other else other
         return text.format(n=self._words.count(n), name=name, reason=reason)

@@ -66,6 +66,7 @@ EN_US = Locale(
         "ai.session.image": "Image: {name}",
         "ai.speech.code": "Code left out.",
         "ai.notice.answer_now": "The thinking was stopped, and the model was asked to answer now.",
+        "ai.notice.thinking_hidden": "The operator of this gateway does not show you the thinking.",
         "cli.steer": "Ctrl-C stops it, Ctrl-\\ has it answer now.",
         "cli.show_key": "{name} shows thoughts",
         "cli.approve": "Run {name} with {reason}? [y/N]",

@@ -67,6 +67,7 @@ PT_BR = Locale(
         "ai.session.image": "Imagem: {name}",
         "ai.speech.code": "Código omitido.",
         "ai.notice.answer_now": "O pensamento foi interrompido, e pediu-se ao modelo que responda já.",
+        "ai.notice.thinking_hidden": "O operador deste gateway não mostra o pensamento a você.",
         "cli.steer": "Ctrl-C o interrompe, Ctrl-\\ pede a resposta já.",
         "cli.show_key": "{name} mostra os pensamentos",
         "cli.approve": "Executar {name} com {reason}? [s/N]",

@@ -19,7 +19,7 @@ _TOGETHER_PT = (
     r"que (?:o|a) @second, quanto custa (?:o|a) "
 )
 
-SHOPPING = Skill(
+PRICES = Skill(
     "prices",
     recogniser(
         Form(

@@ -1,4 +1,4 @@
-"""The options of `ask` that say how the model picks its words and which shape its answer has."""
+"""The options of `ask` for files, for how the model picks its words, and for the shape of its answer."""
 
 import argparse
 from typing import Any
@@ -12,9 +12,18 @@ from thinkaloud.client.json_schema import checked_schema
 from thinkaloud.client.prepare import checked_sampling
 
 
-def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+def add_request_options(parser: argparse.ArgumentParser) -> None:
     """Add the options. What a model does not take is not sent, with a note."""
     add_option = parser.add_argument
+    add_option(
+        "-f",
+        "--file",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="attach a file: an image, a PDF, an MP3 or WAV recording, or text; can be repeated",
+    )
     add_option(
         "--temperature",
         type=float,

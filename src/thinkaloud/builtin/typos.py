@@ -14,6 +14,8 @@ MAX_MENDED_CHARACTERS = 300
 _FEWEST_LETTERS = 4
 _SWAPPED_LETTERS = 3
 """In a word of three letters only two swapped ones are mended: "teh"."""
+_FORM = re.compile(r"(?<=\d )form(?= \d)")
+"""A known word, but between numbers it is "from" with two letters swapped."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -27,7 +29,7 @@ def mended(text: str) -> str:
     """Returns the text with each word that is one edit from a known word replaced by it."""
     if len(text) > MAX_MENDED_CHARACTERS:
         return text
-    return _WORD.sub(lambda match: _mended_word(match[0]), text)
+    return _FORM.sub("from", _WORD.sub(lambda match: _mended_word(match[0]), text))
 
 
 def _mended_word(word: str) -> str:

@@ -1,0 +1,14 @@
+"""How many random examples a property gets.
+
+A property without a number gets a hundred. The profile `thorough` of tests/conftest.py gives ten times as
+many, also to those with a number from here.
+"""
+
+from hypothesis import settings
+
+USUAL = 100
+
+
+def examples(count: int) -> settings:
+    """Return settings with this many examples, or more in a thorough run."""
+    return settings(max_examples=count * settings().max_examples // USUAL, deadline=None)

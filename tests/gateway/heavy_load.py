@@ -1,0 +1,101 @@
+"""A load that must not silence streams: the largest import, ten exports and a search beside live turns."""
+
+import asyncio
+import io
+import time
+from typing import NamedTuple
+
+import aiohttp
+import msgspec
+from tests.gateway.gateway_process import GatewayProcess, start_caller
+from tests.gateway.stream_record import StreamRecord, open_stream
+
+STEADY = "r90000-c1-ms50"
+
+
+class LoadResult(NamedTuple):
+    """How long the load took, and the longest time in which one of the streams sent nothing."""
+
+    seconds: float
+    silence_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:.1f} s of load; a stream was silent for {self.silence_s * 1000:.0f} ms at worst"
+        )
+
+
+class HeavyLoad(NamedTuple):
+    """What a gateway has to do at once. By default it is the most that the limits allow."""
+
+    streams: int = 50
+    blocks: int = 10_000
+    """Of each of the two turns of an imported file."""
+    exports: int = 10
+
+
+def large_import(block_count: int) -> bytes:
+    """Return a file of two turns with many blocks, with words of one character."""
+    blocks: list[dict[str, object]] = []
+    for block in range(block_count):
+        blocks += (
+            {"type": "block.started", "block": block, "kind": ("reasoning", "text")[block % 2]},
+            {"type": "block.grew", "block": block, "text": "思考" * 45},
+            {"type": "block.ended", "block": block},
+        )
+    events = [{"type": "turn.started"}, *blocks, {"type": "turn.ended"}]
+    entries = [{"seq": seq, "event": event} for seq, event in enumerate(events)]
+    exchange = {"asked": [{"role": "user", "text": "Again?"}], "entries": entries}
+    record = {"thinkaloud": 1, "title": "Large", "created_ms": 1, "exchanges": [exchange, exchange]}
+    return msgspec.json.encode(record)
+
+
+async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes, exports: int) -> None:
+    """Import a file, then import it again beside exports and a search, and delete it."""
+
+    async def call(method: str, path: str, data: bytes | None = None) -> bytes:
+        headers = {"Content-Type": "application/json"} if data else {}
+        async with http.request(
+            method, url + path, data=data and io.BytesIO(data), headers=headers
+        ) as response:
+            assert response.status < 300, await response.text()
+            return await response.read()
+
+    session = msgspec.json.decode(await call("POST", "/api/import", data))["id"]
+    await asyncio.gather(
+        call("POST", "/api/import", data),
+        call("GET", "/api/search?q=%E6%80%9D%E8%80%83&scope=thoughts"),
+        *(call("GET", f"/api/sessions/{session}/export?format=json") for _ in range(exports)),
+    )
+    await call("DELETE", f"/api/sessions/{session}")
+
+
+async def longest_silence(url: str, turn: str, record: StreamRecord, stop: asyncio.Event) -> float:
+    """Read a stream until told to stop; return the longest time without an event, in seconds."""
+    gap_s = 0.0
+    async with open_stream(url, turn, record) as stream:
+        before_s = time.monotonic()
+        while not stop.is_set():
+            assert await stream.read()
+            now_s = time.monotonic()
+            gap_s, before_s = max(gap_s, now_s - before_s), now_s
+    return gap_s
+
+
+async def measure_silence(gateway: GatewayProcess, load: HeavyLoad) -> LoadResult:
+    """Put a gateway with live streams under load. Return how long a stream was silent at worst."""
+    data = large_import(load.blocks)  # made beforehand: streams are read in this thread
+    assert len(data) < 10 * 2**20, "a larger body is refused"
+    async with start_caller(gateway) as caller, aiohttp.ClientSession() as http:
+        stop, records = asyncio.Event(), [StreamRecord() for _ in range(load.streams)]
+        silences = [
+            asyncio.create_task(longest_silence(gateway.url, await caller.start_turn(STEADY), record, stop))
+            for record in records
+        ]
+        while min(record.last for record in records) < 5:
+            await asyncio.sleep(0.01)
+        begun_s = time.monotonic()
+        await put_under_load(http, gateway.url, data, load.exports)
+        seconds = time.monotonic() - begun_s
+        stop.set()
+        return LoadResult(seconds, max(await asyncio.gather(*silences)))
