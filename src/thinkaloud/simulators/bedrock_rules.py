@@ -87,16 +87,19 @@ def _check_blank(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _call_ids(message: Json, kind: str) -> set[str]:
+    blocks = [mapping(block[kind]) for block in message_blocks(message) if kind in block]
+    return {str(block.get("toolUseId")) for block in blocks}
+
+
 def _check_results(request: ApiRequest) -> ApiError | None:
     for index, (message, answer) in enumerate(pairwise([*request_messages(request), {}])):
-        calls = {block["toolUse"].get("toolUseId") for block in message_blocks(message) if "toolUse" in block}
-        results = {
-            block["toolResult"].get("toolUseId") for block in message_blocks(answer) if "toolResult" in block
-        }
+        calls = _call_ids(message, "toolUse")
+        results = _call_ids(answer, "toolResult")
         if calls - results:
             return _invalid(
                 f"Expected toolResult blocks at messages.{index + 1}.content for the following Ids: "
-                f"{', '.join(map(str, calls - results))}"
+                f"{', '.join(sorted(calls - results))}"
             )
         if results - calls:
             return _invalid(
