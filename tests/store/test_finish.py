@@ -151,14 +151,14 @@ def test_turn_without_thoughts_has_null_thinking(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_title_is_made_from_the_answer(tmp_path: Path) -> None:
+def test_title_is_made_from_the_question(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             await finished_turn_row(
                 database, entries(turn_events("The answer is 51.", thought="canary thoughts"))
             )
             page = await database.read(lambda conn: session_queries.list_page(conn, Owner(1, 1), limit=1))
-            assert page.items[0].title == "The answer is 51"
+            assert page.items[0].title == "How much is 17 * 3?"
 
     asyncio.run(scenario())
 

@@ -133,7 +133,10 @@ class IsolationMachine(RuleBasedStateMachine):
             assert refused(TurnRunning, lambda: ask(self.conn, session, prompt))
         else:
             session_model.running = ask(self.conn, session, prompt, now_ms=self.now_ms).turn
-            session_model.session = msgspec.structs.replace(session_model.session, updated_ms=self.now_ms)
+            titled = sessions.get(self.conn, self.owners[who], session_id)
+            assert titled is not None
+            assert titled.updated_ms == self.now_ms
+            session_model.session = titled
             session_model.turns.append(session_model.running.id)
             session_model.texts.append((SearchKind.PROMPT, prompt, session_model.running.id))
 
@@ -148,9 +151,6 @@ class IsolationMachine(RuleBasedStateMachine):
             self.conn, turn, *block_events(0, Kind.REASONING, thought), *block_events(1, Kind.TEXT, answer)
         )
         session_model.texts += [(SearchKind.THOUGHT, thought, turn.id), (SearchKind.ANSWER, answer, turn.id)]
-        titled = sessions.get(self.conn, self.owners[who], session_id)
-        assert titled is not None
-        session_model.session = titled
 
     @rule(who=anyone, made=made_sessions, model=words)
     def change_session(self, who: OwnerName | None, made: OwnedId, model: str) -> None:
