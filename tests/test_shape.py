@@ -30,6 +30,7 @@ VAGUE_VARIABLES = {"told", "said", "came", "way"}
 
 NOUNS_IN_ING = {
     "routing": "the choice of a route",
+    "sampling": "how a model draws its next token",
     "thinking": "what the product is about",
     "timing": "the times of a turn",
     "tracing": "distributed tracing",
@@ -79,7 +80,7 @@ def empty_names(nodes: list[ast.AST], stem: str) -> Iterator[tuple[int, str]]:
 
 
 def gerund_modules(stem: str) -> Iterator[tuple[int, str]]:
-    if stem.endswith("ing") and stem not in NOUNS_IN_ING:
+    if stem.endswith("ing") and stem.rpartition("_")[2] not in NOUNS_IN_ING:
         yield 1, f"the module {stem} is named by a gerund: use a noun or a plain verb"
 
 

@@ -149,6 +149,20 @@ def test_saved_conversation_continues(tmp_path: Path) -> None:
     assert "Be brief." in str(second["system"])
 
 
+def test_loaded_conversation_offers_its_tools_again(tmp_path: Path) -> None:
+    path = tmp_path / "weather.json"
+    with running_simulator("anthropic", [CALL, SECOND, FIRST, FIRST]) as server:
+        options = Options(catalog=simulated_catalog(anthropic=f"{server.url}/v1"))
+        conversation = Conversation(CLAUDE, thinking="high", tools=[weather], options=options)
+        conversation.ask("How warm is it in Lima?")
+        conversation.save(path)
+        for tools in ([weather], []):
+            loaded = Conversation.load(path, thinking="high", tools=tools, options=options)
+            loaded.ask("And now?")
+            assert server.requests[-1].body["tools"] == server.requests[0].body["tools"]
+        assert not server.refusals
+
+
 def test_load_refuses_a_file_without_a_model(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text('{"messages":[{"role":"user","text":"Hi"}]}')

@@ -29,6 +29,7 @@ CATALOG_ROWS = {
     "mistral": "mistral",
     "groq": "groq",
     "xai": "xai",
+    "bedrock": "bedrock",
 }
 """The catalog row for each simulator."""
 

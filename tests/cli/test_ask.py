@@ -47,6 +47,10 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
         "gemini": "gemini-3-pro",
         "ollama": "qwen3:8b",
         "vllm": "qwen3-8b",
+        "mistral": "mistral-small-latest",
+        "groq": "openai/gpt-oss-120b",
+        "xai": "grok-4.3",
+        "bedrock": "us.anthropic.claude-opus-4-5-20251101-v1:0",
     }
     with running_simulator(name, [{"thinking": THOUGHT, "text": ANSWER}]) as server:
         home.use_simulators(server)

@@ -85,8 +85,8 @@ REFUSED = [
     ),
     (
         ["ask", "--model", "bedrock/some-model", "Hi"],
-        "No API key found for bedrock. Set AWS_BEARER_TOKEN_BEDROCK, or run `thinkaloud keys set bedrock`. "
-        "Nothing was sent.",
+        "No API key found for bedrock. Set AWS_BEARER_TOKEN_BEDROCK or AWS_SECRET_ACCESS_KEY, or run "
+        "`thinkaloud keys set bedrock`. Nothing was sent.",
     ),
 ]
 

@@ -102,7 +102,7 @@ def test_a_turn_that_cannot_be_saved_does_not_hang(
             await asyncio.Event().wait()
 
     async def story() -> None:
-        entries = follow.follow_printed(cast(GatewayClient, FullGateway()), "t1")
+        entries = follow.follow_printed(cast(GatewayClient, FullGateway()), "t1", print)
         assert await anext(entries) == end
         with pytest.raises(follow.TurnNotSaved, match="is not saved: the disk is full"):
             await anext(entries)

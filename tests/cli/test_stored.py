@@ -263,7 +263,7 @@ def test_command_goes_on_after_the_one_that_held_the_gateway_was_killed(home: Us
                 holding.communicate(timeout=PATIENCE_S)
                 out, err = joined.communicate(timeout=PATIENCE_S)
     assert (out, joined.returncode) == ("", 1)
-    assert "The command that ran the gateway has ended" in err
+    assert "\nthinkaloud: The command that ran the gateway has ended" in err
     assert "Conectando de novo." in err
     assert "The gateway stopped before this turn ended." in err
 

@@ -39,10 +39,10 @@ class FaultKind(StrEnum):
 
 
 class LinkFault(NamedTuple):
-    """A fault of one connection. `after_bytes` is the size of a slice for `SLICE`."""
+    """A fault of one connection: after how many bytes it happens, or how large a slice is."""
 
     kind: FaultKind = FaultKind.NONE
-    after_bytes: int = 0
+    size_bytes: int = 0
 
 
 NextFault = Callable[[], LinkFault]
@@ -150,14 +150,14 @@ async def _respond(
     fault: LinkFault, target: asyncio.StreamReader, send: Callable[[bytes], Awaitable[None]]
 ) -> None:
     """Send the response as the fault wants it."""
-    bytes_left = fault.after_bytes
+    bytes_left = fault.size_bytes
     while data := await target.read(_READ_BYTES):
         match fault.kind:
             case FaultKind.NONE:
                 await send(data)
             case FaultKind.SLICE:
-                for offset in range(0, len(data), fault.after_bytes):
-                    await send(data[offset : offset + fault.after_bytes])
+                for offset in range(0, len(data), fault.size_bytes):
+                    await send(data[offset : offset + fault.size_bytes])
                     await asyncio.sleep(_SLICE_PAUSE_S)
             case FaultKind.FLOOD:
                 await send(data)

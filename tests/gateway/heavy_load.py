@@ -11,17 +11,24 @@ from tests.gateway.gateway_process import GatewayProcess, start_caller
 from tests.gateway.stream_record import StreamRecord, open_stream
 
 STEADY = "r90000-c1-ms50"
+IDLE_S = 4.0
+"""How long streams are watched before the load begins."""
 
 
 class LoadResult(NamedTuple):
-    """How long the load took, and the longest time in which one of the streams sent nothing."""
+    """How long the load took, and the longest time in which one of the streams sent nothing.
+
+    `idle_silence_s` is the same before the load. On a busy machine it is long too.
+    """
 
     seconds: float
     silence_s: float
+    idle_silence_s: float
 
     def __str__(self) -> str:
         return (
-            f"{self.seconds:.1f} s of load; a stream was silent for {self.silence_s * 1000:.0f} ms at worst"
+            f"{self.seconds:.1f} s of load; a stream was silent for {self.silence_s * 1000:.0f} ms at worst, "
+            f"without load for {self.idle_silence_s * 1000:.0f} ms"
         )
 
 
@@ -70,16 +77,26 @@ async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes, exp
     await call("DELETE", f"/api/sessions/{session}")
 
 
-async def longest_silence(url: str, turn: str, record: StreamRecord, stop: asyncio.Event) -> float:
-    """Read a stream until told to stop; return the longest time without an event, in seconds."""
-    gap_s = 0.0
-    async with open_stream(url, turn, record) as stream:
+class Silence:
+    """The longest time without an event of any stream, since the last reset."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+
+    def take(self) -> float:
+        """Return the longest silence and start anew."""
+        longest_s, self.longest_s = self.longest_s, 0.0
+        return longest_s
+
+
+async def watch_stream(url: str, turn: str, silence: Silence, stop: asyncio.Event) -> None:
+    """Read a stream until told to stop, and note its silences."""
+    async with open_stream(url, turn, StreamRecord()) as stream:
         before_s = time.monotonic()
         while not stop.is_set():
             assert await stream.read()
             now_s = time.monotonic()
-            gap_s, before_s = max(gap_s, now_s - before_s), now_s
-    return gap_s
+            silence.longest_s, before_s = max(silence.longest_s, now_s - before_s), now_s
 
 
 async def measure_silence(gateway: GatewayProcess, load: HeavyLoad) -> LoadResult:
@@ -87,15 +104,15 @@ async def measure_silence(gateway: GatewayProcess, load: HeavyLoad) -> LoadResul
     data = large_import(load.blocks)  # made beforehand: streams are read in this thread
     assert len(data) < 10 * 2**20, "a larger body is refused"
     async with start_caller(gateway) as caller, aiohttp.ClientSession() as http:
-        stop, records = asyncio.Event(), [StreamRecord() for _ in range(load.streams)]
-        silences = [
-            asyncio.create_task(longest_silence(gateway.url, await caller.start_turn(STEADY), record, stop))
-            for record in records
-        ]
-        while min(record.last for record in records) < 5:
-            await asyncio.sleep(0.01)
-        begun_s = time.monotonic()
+        stop, silence = asyncio.Event(), Silence()
+        turns = [await caller.start_turn(STEADY) for _ in range(load.streams)]
+        watchers = [asyncio.create_task(watch_stream(gateway.url, turn, silence, stop)) for turn in turns]
+        await asyncio.sleep(IDLE_S / 2)  # until all streams are open
+        silence.take()
+        await asyncio.sleep(IDLE_S)
+        idle_silence_s, begun_s = silence.take(), time.monotonic()
         await put_under_load(http, gateway.url, data, load.exports)
         seconds = time.monotonic() - begun_s
         stop.set()
-        return LoadResult(seconds, max(await asyncio.gather(*silences)))
+        await asyncio.gather(*watchers)
+        return LoadResult(seconds, silence.take(), idle_silence_s)

@@ -8,6 +8,7 @@ import os
 import random
 import re
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import pytest
 
@@ -22,6 +23,7 @@ from thinkaloud.simulators import (
     ScriptedAnswer,
     ScriptedToolCall,
     anthropic_models,
+    bedrock_rules,
     deepseek,
     gemini_rules,
     groq,
@@ -47,6 +49,7 @@ MODELS = {
     "mistral": ("mistral", "/v1", tuple(mistral.MODELS)),
     "groq": ("groq", "/openai/v1", tuple(groq.MODELS)),
     "xai": ("xai", "/v1", tuple(openai_models.XAI_MODELS)),
+    "bedrock": ("bedrock", "", bedrock_rules.MODELS),
     "ollama": ("ollama", "", ("qwen3:8b", "gpt-oss:20b", "llama3.2", "deepseek-v3.1")),
     "vllm": ("vllm", "/v1", ("qwen3-8b", "qwen3-8b-raw", "gpt-oss-20b")),
 }
@@ -144,7 +147,7 @@ class RandomConversation:
         body = json.loads(outgoing.body)
         return ApiRequest(
             body=body,
-            model=match.groupdict().get("model") or body["model"],
+            model=unquote(match.groupdict().get("model") or body["model"]),
             headers={name.lower(): value for name, value in outgoing.headers.items()} | KEYS,
             query=dict(pair.split("=") for pair in query.split("&") if pair),
             path=path,

@@ -427,3 +427,12 @@ def test_each_model_accepts_its_own_thinking_types() -> None:
         return thinking_types
 
     assert with_simulator("anthropic", scenario) == ACCEPTED_TYPES
+
+
+def test_count_tokens_has_the_rules_of_a_message() -> None:
+    request = with_fields(MANUAL, max_tokens=None)
+    counted = request_once("anthropic", f"{PATH}/count_tokens", request)
+    message = request_once("anthropic", PATH, MANUAL).json
+    assert counted.json == {"input_tokens": message["usage"]["input_tokens"]}
+    refused = request_once("anthropic", f"{PATH}/count_tokens", with_fields(request, model="claude-none"))
+    assert refused.status == 404

@@ -506,3 +506,12 @@ def test_usage_ends_a_stream_when_requested() -> None:
     deltas = chunks(request_once("openai-chat", PATHS["openai-chat"], request, script=[TURN]).body)
     assert deltas[-1]["choices"] == []
     assert deltas[-1]["usage"]["completion_tokens"] == 6
+
+
+@pytest.mark.parametrize("name", sorted(PATHS))
+def test_every_chunk_has_a_fingerprint_and_openrouter_names_the_provider(name: str) -> None:
+    """The official OpenRouter client and pydantic-ai expect them."""
+    request = OPENINGS[name] | {"stream": True}
+    for chunk in chunks(request_once(name, PATHS[name], request).body):
+        assert chunk["system_fingerprint"]
+        assert chunk.get("provider", "") == ("anthropic" if name == "openrouter" else "")

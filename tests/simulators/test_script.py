@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.simulators.rule_cases import Json, post_json, request_once, with_simulator
 from tests.simulators.test_anthropic import CASES as ANTHROPIC
+from tests.simulators.test_bedrock import CASES as BEDROCK
 from tests.simulators.test_chat_family import CASES as CHAT
 from tests.simulators.test_gemini_and_ollama import CASES as GEMINI
 from tests.simulators.test_gemini_and_ollama import OLLAMA_CASES as OLLAMA
 from tests.simulators.test_responses import CASES as RESPONSES
+from tests.simulators.test_responses import XAI_CASES as XAI
 
 import thinkaloud.simulators as simulators
 from thinkaloud.simulators import APIS, SIMULATOR_NAMES, Script, ScriptedAnswer, Simulator, build_simulator
@@ -31,7 +33,7 @@ BODY: Json = {
 
 def test_every_rule_has_a_case_and_a_source() -> None:
     rules = [rule for api in APIS.values() for rule in api.rules]
-    tried = [case.rule for case in (*ANTHROPIC, *CHAT, *GEMINI, *OLLAMA, *RESPONSES)]
+    tried = [case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *GEMINI, *OLLAMA, *RESPONSES, *XAI)]
     assert sorted(rule.id for rule in rules) == sorted(tried)
     assert [rule.id for rule in rules if not rule.source or not rule.forbids] == []
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)
@@ -173,6 +175,8 @@ def test_an_invalid_request_is_refused_in_the_providers_format(name: str) -> Non
             "/api/v1/chat/completions",
             path,
             "/api/chat",
+            "/openai/v1/chat/completions",
+            "/model/any/converse",
         ]
         sent = [await post_json(server, one, b"{ not json") for one in paths]
         sent.append(await post_json(server, "/nowhere", {}))
@@ -180,7 +184,7 @@ def test_an_invalid_request_is_refused_in_the_providers_format(name: str) -> Non
 
     responses = with_simulator(name, scenario)
     assert sorted({status for status, _ in responses}) == [400, 404]
-    assert all("error" in body for _, body in responses)
+    assert all({"error", "message"} & set(body) for _, body in responses)
 
 
 def test_only_the_configured_key_is_accepted() -> None:

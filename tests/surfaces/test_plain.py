@@ -83,3 +83,13 @@ def test_only_thoughts_are_dimmed() -> None:
     output = rendered(*TURN, terminal=TerminalOptions(dim=True, shared_screen=True))
     assert "\x1b[2m[think] → 42\n\x1b[22m" in output
     assert output.endswith("\x1b[22mIt is 42.\n")
+
+
+def test_what_is_told_in_the_middle_of_a_thought_has_a_line_of_its_own() -> None:
+    answer, thoughts = StringIO(), StringIO()
+    writer = PlainWriter(answer, thoughts)
+    for seq, event in enumerate((BlockStarted(0, Kind.REASONING), BlockGrew(0, "One two"))):
+        writer.feed(Entry(seq, event))
+    writer.tell("Connecting again.")
+    writer.feed(Entry(2, BlockGrew(0, " three.")))
+    assert thoughts.getvalue() == "[think] One two\nConnecting again.\n[think]  three."

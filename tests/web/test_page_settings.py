@@ -65,10 +65,8 @@ def test_settings_are_kept_for_the_user_and_seen_in_every_window(
     page.get_by_role("button", name="Settings").click()
     page.get_by_label("When it is done").select_option("expanded")
     page.wait_for_selector("text=Saved")
-    page.get_by_label("Screen reader announcements").select_option("off")
-    page.wait_for_function(
-        "async () => (await (await fetch('/api/preferences')).json()).display.live_region === 'off'"
-    )
+    with page.expect_response(lambda response: response.request.method == "PUT"):
+        page.get_by_label("Screen reader announcements").select_option("off")
     display = gateway.call("/api/preferences")["display"]
     assert (display["after_complete"], display["live_region"]) == ("expanded", "off")
     page.wait_for_function("() => document.querySelector('thinking-block').open")
@@ -188,6 +186,7 @@ def test_hiding_is_remembered_only_where_remember_says_so(
     page.evaluate(change, remember)
     page.reload()
     wait_for_answers(page)
+    page.wait_for_load_state("networkidle")  # the preferences are there
     state = "() => document.querySelector('thinking-block').state.view.open"
     page.keyboard.press("Alt+t")
     page.wait_for_selector("text=Thinking blocks: hidden")

@@ -139,13 +139,18 @@ class Conversation:
     def load(cls, path: str | Path, model: str | Agent = "", **settings: Any) -> Self:
         """Read a conversation. `model` replaces the one that was asked last.
 
-        `settings` are those of `Conversation`. Functions are not saved, so pass the tools again.
+        `settings` are those of `Conversation`. Functions are not saved: pass the tools again, or their calls
+        are left to the caller.
         """
         context = read_conversation(Path(path).read_bytes())
         if not model and not context.model:
             raise Refused(f"{path} names no model. Pass one, for example model='claude-opus-4.5'.")
         conversation = cls(model or context.model, **{"system": context.system, **settings})
-        conversation._steps = context.steps
+        agent, conversation._steps = conversation._agent, context.steps
+        known = {tool.name for tool in agent.tool_definitions}
+        # Providers refuse earlier calls of tools that a request no longer offers.
+        others = tuple(tool for tool in context.tools if tool.name not in known)
+        conversation._agent = msgspec.structs.replace(agent, client_tools=(*agent.client_tools, *others))
         return conversation
 
     async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:

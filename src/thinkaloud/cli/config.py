@@ -7,6 +7,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_error, print_json
 from thinkaloud.cli.parser import add_actions, unknown_name
 from thinkaloud.cli.table import print_columns
+from thinkaloud.cli.words import command_words
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
 from thinkaloud.surfaces.terminal import clean
 
@@ -65,7 +66,7 @@ def run_set(options: argparse.Namespace) -> int:
     key = _known(options.key)
     value = parse_setting(key, options.value)
     ConfigFile().change({key: value})
-    print(clean(f"{key} is {_shown(value)}."), file=sys.stderr)
+    print(clean(command_words().text("setting", name=key, reason=_shown(value))), file=sys.stderr)
     return EXIT_OK
 
 
@@ -73,7 +74,7 @@ def run_unset(options: argparse.Namespace) -> int:
     """Remove one setting."""
     key = _known(options.key)
     ConfigFile().change({key: None})
-    print(f"{key} is not set; its default holds.", file=sys.stderr)
+    print(command_words().text("setting_removed", name=key), file=sys.stderr)
     return EXIT_OK
 
 

@@ -1,15 +1,13 @@
 """Follows a turn of a gateway for a command that prints: what was printed cannot be taken back."""
 
 import asyncio
-import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from thinkaloud.canon import Entry, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.cli.gateway import GatewayClient
 from thinkaloud.cli.words import command_words
 from thinkaloud.surfaces.backend import BackendUnreachable, Reconnecting, Restarted, StorageChanged
-from thinkaloud.surfaces.terminal import clean
 
 _MAX_ATTEMPTS = 8
 """Attempts to reconnect. They take some twenty seconds."""
@@ -23,8 +21,10 @@ class TurnNotSaved(ThinkaloudError):
     """A turn has ended, but the gateway could not save it."""
 
 
-async def follow_printed(client: GatewayClient, turn: str) -> AsyncGenerator[Entry, None]:
-    """Yield the entries of a turn from the first one until it has ended. Lost connections are reported.
+async def follow_printed(
+    client: GatewayClient, turn: str, tell: Callable[[str], None]
+) -> AsyncGenerator[Entry, None]:
+    """Yield the entries of a turn from the first one until it has ended. `tell` reports lost connections.
 
     A turn that has ended but is not saved is waited for some seconds only: the disk may stay full for ever.
     """
@@ -48,34 +48,31 @@ async def follow_printed(client: GatewayClient, turn: str) -> AsyncGenerator[Ent
                 if isinstance(item.event, TurnEnded | TurnFailed):
                     wait_s = SAVE_TIMEOUT_S
             else:
-                _report(turn, item)
+                _report(turn, item, tell)
             if wait_s is not None:
                 wait_s = SAVE_TIMEOUT_S if saved else UNSAVED_TIMEOUT_S
 
 
-def _report(turn: str, item: Reconnecting | Restarted | StorageChanged) -> None:
+def _report(turn: str, item: Reconnecting | Restarted | StorageChanged, tell: Callable[[str], None]) -> None:
+    words = command_words()
     match item:
         case Reconnecting():
-            _report_loss(turn, item)
+            _refuse_endless_loss(turn, item)
+            if item.attempt == 1:
+                tell(f"thinkaloud: {words.text('reconnect', reason=item.reason)}")
         case Restarted():
             raise Refused(
                 "The gateway was restarted, and this turn ended in another way than was shown here. "
                 f"`thinkaloud show {turn}` shows it."
             )
         case StorageChanged(saved=True):
-            _print("saved")
+            tell(f"thinkaloud: {words.text('saved')}")
         case StorageChanged():
-            _print("unsaved")
+            tell(f"thinkaloud: {words.text('unsaved')}")
 
 
-def _report_loss(turn: str, loss: Reconnecting) -> None:
+def _refuse_endless_loss(turn: str, loss: Reconnecting) -> None:
     if loss.attempt > _MAX_ATTEMPTS:
         raise BackendUnreachable(
             f"{loss.reason} If the gateway still runs, so does the turn: `thinkaloud watch {turn}` shows it."
         )
-    if loss.attempt == 1:
-        _print("reconnect", loss.reason)
-
-
-def _print(key: str, reason: str = "") -> None:
-    print(clean(f"thinkaloud: {command_words().text(key, reason=reason)}"), file=sys.stderr)

@@ -21,6 +21,7 @@ from thinkaloud.cli.console import (
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.parser import add_actions, unknown_name
 from thinkaloud.cli.table import print_columns
+from thinkaloud.cli.words import command_words
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
 from thinkaloud.client.user_catalog import load_catalog
@@ -70,11 +71,13 @@ def run_set(options: argparse.Namespace) -> int:
     provider = _provider(load_catalog(), options.provider)
     name = key_name(provider)
     if sys.stdin.isatty():
-        key = getpass.getpass(f"Key of {provider.name}, not shown while you type: ")
+        key = getpass.getpass(command_words().text("key_prompt", name=provider.name))
     else:
         key = b"".join(read_chunks(STDIN)).decode(errors="replace")
     place = store_key(name, key)
-    print(f"Stored {name} in {place}. Check it: thinkaloud keys test {provider.name}", file=sys.stderr)
+    words = command_words()
+    check = words.text("check_key", name=f"thinkaloud keys test {provider.name}")
+    print(f"{words.text('key_stored', name=name, reason=place)} {check}", file=sys.stderr)
     return EXIT_OK
 
 
@@ -159,7 +162,7 @@ def run_remove(options: argparse.Namespace) -> int:
         raise Refused(
             f"No key is stored for {provider.name}. `thinkaloud keys list` shows where keys come from."
         )
-    print(f"Removed {name} from {' and '.join(places)}.", file=sys.stderr)
+    print(command_words().text("key_removed", name=name, reason=", ".join(places)), file=sys.stderr)
     return EXIT_OK
 
 

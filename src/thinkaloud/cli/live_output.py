@@ -31,6 +31,10 @@ class LiveOutput:
         self._fed_at = time.monotonic()
         self._writer.feed(entry)
 
+    def tell(self, text: str) -> None:
+        """Write something that is not part of the turn."""
+        self._writer.tell(text)
+
     def remember(self) -> None:
         """Keep what the user chose with the key, if the settings say that it is remembered."""
         if not self.toggled:

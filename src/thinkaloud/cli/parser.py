@@ -17,6 +17,8 @@ Commands = Mapping[str, tuple[str, str, str]]
 DESCRIPTION = "Ask any model, and show its thoughts, tool calls and answer separately."
 _LITERAL = "\0"
 """Marks a word that is no option though it starts with a dash. No argument of a program contains this."""
+_SIMILARITY = 0.65
+"""`aks` is similar enough to `ask`; `--modle` is not to `--file`."""
 _MANY = (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
 
 
@@ -86,7 +88,7 @@ def _unmarked(value: Any) -> Any:
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a suggestion to append to an error, such as `. Did you mean --model?`, or an empty text."""
-    similar = difflib.get_close_matches(word, known, n=3)
+    similar = difflib.get_close_matches(word, known, n=3, cutoff=_SIMILARITY)
     return f". Did you mean {' or '.join(similar)}?" if similar else ""
 
 

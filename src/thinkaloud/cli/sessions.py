@@ -162,7 +162,8 @@ async def _rename(client: GatewayClient, options: argparse.Namespace) -> int:
     session = await find_session(client, options.session)
     title = " ".join(options.title)
     await client.rename_session(session.id, title)
-    print(f"{short_id(session.id)} is now {one_line(title)}", file=sys.stderr)
+    text = command_words().text("renamed", name=one_line(title), reason=short_id(session.id))
+    print(text, file=sys.stderr)
     return EXIT_OK
 
 
@@ -218,7 +219,7 @@ async def _export(client: GatewayClient, options: argparse.Namespace) -> int:
     text = await client.export(session.id, form, thinking=options.thinking)
     if path is not None:
         _write_new(path, text)
-        print(f"Written to {one_line(str(path))} as {form}.", file=sys.stderr)
+        print(command_words().text("written", name=one_line(str(path)), reason=form), file=sys.stderr)
     elif sys.stdout.isatty():
         with paged():
             print(clean(text), end="")
@@ -260,5 +261,6 @@ async def _import(client: GatewayClient, options: argparse.Namespace) -> int:
             exit_code = print_error(f"{name}: {error}", EXIT_REFUSED)
         else:
             print(session.id)
-            print(f"{one_line(name)}: imported as {one_line(session.title) or session.id}", file=sys.stderr)
+            title = one_line(session.title) or session.id
+            print(command_words().text("imported", name=one_line(name), reason=title), file=sys.stderr)
     return exit_code

@@ -1,4 +1,4 @@
-"""The words that commands print beside a turn, all languages side by side, as in `surfaces.tui.words`."""
+"""The words that commands print beside a turn and after a change, in all languages side by side."""
 
 from collections.abc import Mapping
 
@@ -25,6 +25,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "No sessions yet. `thinkaloud ask` starts one.",
         "Ainda não há sessões. `thinkaloud ask` inicia uma.",
     ),
+    "renamed": ("{reason} is now {name}", "{reason} agora é {name}"),
+    "written": ("Written to {name} as {reason}.", "Gravado em {name} como {reason}."),
+    "imported": ("{name}: imported as {reason}", "{name}: importado como {reason}"),
+    "setting": ("{name} is {reason}.", "{name} é {reason}."),
+    "setting_removed": ("{name} is not set; its default holds.", "{name} não está definido; vale o padrão."),
+    "key_prompt": (
+        "Key of {name}, not shown while you type: ",
+        "Chave de {name}, oculta durante a digitação: ",
+    ),
+    "key_stored": ("Stored {name} in {reason}.", "{name} foi salva em {reason}."),
+    "key_removed": ("Removed {name} from {reason}.", "{name} foi removida de {reason}."),
+    "check_key": ("Check it: {name}", "Verifique: {name}"),
     "nothing_found": ("Nothing was found.", "Nada foi encontrado."),
     "nothing_found_hint": (
         "Nothing was found. Add --thoughts to search thoughts as well.",

@@ -12,6 +12,7 @@ from typing import Any
 
 from thinkaloud.simulators import (
     anthropic,
+    bedrock,
     deepseek,
     gemini,
     groq,
@@ -55,20 +56,21 @@ __all__ = [
 ]
 
 APIS: dict[str, SimulatedApi] = {
-    module.API.name: module.API
-    for module in (
-        anthropic,
-        openai_chat,
-        openai_responses,
-        openrouter,
-        deepseek,
-        kimi,
-        gemini,
-        ollama,
-        vllm,
-        mistral,
-        groq,
-        xai,
+    api.name: api
+    for api in (
+        anthropic.API,
+        openai_chat.API,
+        openai_responses.API,
+        openrouter.API,
+        deepseek.API,
+        kimi.API,
+        gemini.API,
+        ollama.API,
+        vllm.API,
+        mistral.API,
+        groq.API,
+        xai.API,
+        bedrock.API,
     )
 }
 SIMULATOR_NAMES = tuple(APIS)

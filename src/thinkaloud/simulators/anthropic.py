@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_rules
-from thinkaloud.simulators.anthropic_cache import billed_input
+from thinkaloud.simulators.anthropic_cache import billed_input, input_tokens
 from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, list_models, thinking_type
 from thinkaloud.simulators.api import (
@@ -175,7 +175,7 @@ def _count_tokens(request: ApiRequest) -> Json | ApiError:
     sized = replace(request, body={**request.body, "max_tokens": budget + 1})
     if violation := first_violation(API.rules, sized):
         return violation[1]
-    return {"input_tokens": count_tokens(compact_json(request.body["messages"]))}
+    return {"input_tokens": input_tokens(request)}
 
 
 API = SimulatedApi(

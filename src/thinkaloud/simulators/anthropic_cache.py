@@ -26,10 +26,15 @@ class _Block(NamedTuple):
     tokens: int
 
 
+def input_tokens(request: ApiRequest) -> int:
+    """Return the size of the input, whatever is cached."""
+    blocks = _blocks(request)
+    return blocks[-1].tokens if blocks else 0
+
+
 def billed_input(request: ApiRequest) -> Json:
     """Return the input part of the usage, and store what the marks say."""
-    blocks = _blocks(request)
-    total = blocks[-1].tokens if blocks else 0
+    blocks, total = _blocks(request), input_tokens(request)
     marks = [number for number, block in enumerate(blocks) if block.marked]
     within_reach = {number for mark in marks for number in range(max(0, mark - LOOKBACK_BLOCKS), mark + 1)}
     read = max(

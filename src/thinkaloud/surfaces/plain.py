@@ -84,6 +84,8 @@ class PlainWriter:
         self._answer_line_open = False
         self._answer_interrupted = False
         self._thought_line_open = False
+        self._thought_interrupted = False
+        """Whether something was told in the middle of a line of a thought."""
         self._missed: list[str] = []
         """Thoughts that came while they were hidden."""
         self._status = ""
@@ -130,6 +132,14 @@ class PlainWriter:
         self._write(
             Channel.REASONING, self._wrap(Channel.REASONING, self._cleaners[Channel.REASONING].feed(missed))
         )
+
+    def tell(self, text: str) -> None:
+        """Write something that is not part of the turn, on its own line. An open thought goes on below."""
+        self._flush_thoughts()
+        if self._thought_line_open:
+            self._write(Channel.REASONING, "\n")
+            self._thought_interrupted = True
+        self._write_line(clean(text))
 
     def tick(self, elapsed_ms: int) -> None:
         """Tell that the model is still at work, if nothing else does. `elapsed_ms`: since the last entry."""
@@ -190,6 +200,9 @@ class PlainWriter:
         if channel is Channel.ANSWER and self._answer_interrupted:
             # `_interrupt_answer` already ended the line on the screen; the answer must not do it again.
             text = text.lstrip("\n")
+        if channel is Channel.REASONING and self._thought_interrupted and text:
+            text = text[1:] if text.startswith("\n") else THINK_PREFIX + text
+            self._thought_interrupted = False
         if not text:
             return
         self.erase_status()

@@ -30,7 +30,7 @@ pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 .section,.code-part{display:block}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .body::after{content:"";position:sticky;inset-block-end:-.25rem;display:block;block-size:1rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
-.body.all{max-block-size:none}
+.body.all{max-block-size:none!important}
 .step{position:relative}
 .step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
 .step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -64,7 +64,7 @@ th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
 .step .preview{min-inline-size:2rem}
 .step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
 @media print{.actions,.copy-code{display:none}.past.body::after{content:"";position:sticky;inset-block-end:-.5rem;display:block;block-size:1.25rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
-.body.all{max-block-size:none}
+.body.all{max-block-size:none!important}
 .step{position:relative}
 .step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
 .step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}

@@ -338,7 +338,7 @@ export abstract class DrawnBlock extends HTMLElement {
     if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
     else if (expanded) content.textContent = this.text;
     const lines = this.getAttribute("max-lines");
-    content.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .875rem)` : "";
+    content.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .625rem)` : "";
     setOpen(expanded);
   }
 

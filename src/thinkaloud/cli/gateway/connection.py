@@ -171,7 +171,8 @@ class GatewayConnection:
         if not self._locator.moving or isinstance(error, TimeoutError):
             return _unreachable(url, error)
         return BackendUnreachable(
-            "The command that ran the gateway has ended, and with it this turn if it still ran."
+            "The command that ran the gateway has ended, and with it this turn if it still ran. To ask again "
+            "in the same session: thinkaloud ask -c."
         )
 
     async def _connect(
