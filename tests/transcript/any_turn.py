@@ -88,6 +88,7 @@ def _value(random: Random, kind: type[Any], name: str, hint: Any, turn: Turn) ->
     by_type: dict[Any, Callable[[], Any]] = {
         str: lambda: random.choice(TEXTS),
         bool: lambda: random.choice([True, False]),
+        int: lambda: random.choice([0, 7, 429]),
         Seal: lambda: Seal("d", random.choice(list(SealForm)), "x"),
         Seal | None: lambda: random.choice([None, Seal("d", SealForm.MESSAGE, "x")]),
         Usage: lambda: Usage(*(random.choice([None, 0, 7, 40]) for _ in Usage.__struct_fields__)),
