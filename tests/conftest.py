@@ -5,6 +5,7 @@ That the core is covered is shown by its own tests. The others run uncounted, wh
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the tests a home of their own: whoever runs them keeps their sessions, settings and keys."""
+    home = tempfile.TemporaryDirectory(prefix="thinkaloud-tests-", ignore_cleanup_errors=True)
+    os.environ["THINKALOUD_HOME"] = home.name
+    config.add_cleanup(home.cleanup)
 
 
 def pytest_xdist_auto_num_workers() -> int:
