@@ -40,7 +40,7 @@ from thinkaloud.client.output import OutputShape, fit_output, output_schema
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
 from thinkaloud.dialects import build_request
-from thinkaloud.dialects.fit_sampling import fit_sampling
+from thinkaloud.dialects.parameters import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client
