@@ -102,10 +102,10 @@ def test_steps_are_a_list_with_status_words(page: Page) -> None:
     assert [name for name, _ in _disclosures(page)] == [
         "Thinking...",
         "Thought for 2.3s 4 words",
-        'web_search {"query": "venues"} Done',
+        "web_search query: venues 800 ms Done",
         "Policy Checker is working… Check the catering rules",
         "Thought for 100 ms",
-        "fetch Failed",
+        "fetch Failed 100 ms",
     ]
 
 
