@@ -19,9 +19,9 @@ EN_US = {
     "think.who": "This asks what I am.",
     "answer.who": (
         "I am Thinkaloud's built-in solver. I am neither a language model nor an AI: I am a small program "
-        "that runs on this machine, without a key and without the network. I recognise a few kinds of question, "
-        "solve them by search and exact arithmetic, and what you see as thinking is the true record of "
-        "that. Try one of these:\n{examples}"
+        "that runs on this machine, without a key and without the network. I recognise a few kinds of "
+        "question, solve them by search and exact arithmetic, and what you see as thinking is the true "
+        "record of that. Try one of these:\n{examples}"
     ),
     "think.help": "This asks what I can do: I list one example of every kind of question that I read.",
     "answer.help": (
