@@ -117,22 +117,31 @@ async def test_replaced_turn_of_another_session_is_refused(tmp_path: Path) -> No
         await caller.call("GET", f"/api/sessions/{session}/messages?branch={turn}", status=404)
 
 
+def make_second_version(conn: Connection) -> None:
+    """Take back what the migrations after the second one added."""
+    for statement in (
+        "DROP TABLE thinking_rules",
+        "DROP INDEX ix_sessions_user_workspace_use_number_key",
+        "ALTER TABLE sessions DROP COLUMN use_number",
+        "CREATE INDEX ix_sessions_user_workspace_updated_ms_key "
+        "ON sessions (user, workspace, updated_ms, key)",
+        "DROP TABLE unindexed",
+        "DROP INDEX ix_turns_client_history",
+        "ALTER TABLE turns DROP COLUMN client_history",
+        "DROP INDEX ix_turns_session_parent",
+        "ALTER TABLE turns DROP COLUMN parent",
+        "UPDATE alembic_version SET version_num = '0002'",
+    ):
+        conn.execute(text(statement))
+
+
 @in_event_loop
 async def test_turns_of_old_databases_follow_each_other(tmp_path: Path) -> None:
     async with start_gateway(tmp_path, script=SCRIPT) as caller:
         session = await caller.create_session()
         ids = [await ask(caller, session, prompt) for prompt in ("one", "two", "three")]
 
-        def downgrade(conn: Connection) -> None:
-            for index, column in (
-                ("ix_turns_session_parent", "parent"),
-                ("ix_turns_client_history", "client_history"),
-            ):
-                conn.execute(text(f"DROP INDEX {index}"))
-                conn.execute(text(f"ALTER TABLE turns DROP COLUMN {column}"))
-            conn.execute(text("UPDATE alembic_version SET version_num = '0002'"))
-
-        await caller.database.write(downgrade)
+        await caller.database.write(make_second_version)
     async with start_gateway(tmp_path) as caller:
         owner = caller.gateway.local_owner
 
