@@ -13,7 +13,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.serve import require_server_packages
-from thinkaloud.cli.settings import database_path
+from thinkaloud.cli.settings import database_path, user_agents
 from thinkaloud.cli.table import print_columns
 
 if TYPE_CHECKING:
@@ -142,7 +142,9 @@ def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandO
     if options.show is None:
         rules = users.thinking_rules(conn, user.key)
         return CommandOutput(tuple((shown.value, agent or "all agents") for agent, shown in rules.items()))
-    users.set_thinking_rule(conn, user, options.agent, ThinkingShown(options.show))
+    users.set_thinking_rule(
+        conn, user, options.agent, ThinkingShown(options.show), file_agents=user_agents().agents
+    )
     scope = f"agent {options.agent}" if options.agent else "all agents without a rule of their own"
     return CommandOutput(note=f"{user.name} may see of the thinking of {scope}: {options.show}.")
 
