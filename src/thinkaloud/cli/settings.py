@@ -33,7 +33,7 @@ def names_builtin_model(model: str) -> bool:
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """Run the built-in model and yield the catalog with its address."""
     from thinkaloud.builtin import SolverEnvironment, run_solver
-    from thinkaloud.cli.connections import find_connections
+    from thinkaloud.client.connections import find_connections
 
     environment = SolverEnvironment(connections=lambda: find_connections(catalog))
     async with run_solver(environment=environment) as server:
