@@ -12,7 +12,7 @@ from thinkaloud.canon import BlockReclassified, Entry, Event, Kind, ToolFinished
 from thinkaloud.dialects import DIALECTS
 from thinkaloud.dialects.writer import (
     ResponseHead,
-    object_or_empty,
+    arguments_object,
     parse_thought_reference,
     shown_blocks,
     thought_reference,
@@ -53,7 +53,7 @@ def content(turn: Turn) -> dict[str, Any]:
         "reasoning": turn.reasoning,
         "answer": "".join(block.text for block in blocks if block.kind is Kind.TEXT),
         "calls": [
-            (block.name, object_or_empty(block.text)) for block in blocks if block.kind is Kind.TOOL_CALL
+            (block.name, arguments_object(block.text)) for block in blocks if block.kind is Kind.TOOL_CALL
         ],
     }
 

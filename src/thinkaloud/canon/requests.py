@@ -64,6 +64,26 @@ class File(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str = ""
 
 
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+)
+_RIFF_TYPES = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+def media_type_of(content: bytes) -> str:
+    """Return the type of an image, a PDF file or a recording by its first bytes; else an empty text."""
+    if content[:4] == b"RIFF":
+        return _RIFF_TYPES.get(content[8:12], "")
+    return next((media_type for start, media_type in _SIGNATURES if content.startswith(start)), "")
+
+
 def message_parts(attached: Iterable[File]) -> tuple[tuple[Image, ...], tuple[File, ...]]:
     """Split what is attached to a message into images and other files."""
     files = tuple(attached)

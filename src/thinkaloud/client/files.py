@@ -9,22 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, UserMessage, message_parts
+from thinkaloud.canon.requests import File, Image, UserMessage, media_type_of, message_parts
 
 MAX_BYTES = 20 * 1024 * 1024
 """About the most that providers accept in one request; base64 makes a file a third larger."""
-
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-    (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
-    (b"\xff\xf3", "audio/mpeg"),
-)
-_RIFF_TYPES = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
 def user_message(text: str, attached: Iterable[str | Path | Image | File] = ()) -> UserMessage:
@@ -53,7 +41,7 @@ def _read(path: Path) -> File | str:
         content = path.read_bytes()
     except OSError as error:
         raise Refused(f"Cannot attach {path}: {error.strerror or error}. Give the path of a file.") from None
-    if media_type := _media_type(content):
+    if media_type := media_type_of(content):
         return File(media_type, base64.b64encode(content).decode(), path.name)
     try:
         text = content.decode()
@@ -65,9 +53,3 @@ def _read(path: Path) -> File | str:
             "WAV file. Convert it to one of them."
         )
     return f"{path.name}:\n\n{text}"
-
-
-def _media_type(content: bytes) -> str:
-    if content[:4] == b"RIFF":
-        return _RIFF_TYPES.get(content[8:12], "")
-    return next((media_type for start, media_type in _SIGNATURES if content.startswith(start)), "")

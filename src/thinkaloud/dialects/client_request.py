@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    File,
+    Image,
+    Sampling,
+    ToolCall,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+    media_type_of,
+)
 
 _T = TypeVar("_T")
 
@@ -48,6 +57,9 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     thinking: str | int | None = None
     """A level, a number of tokens or "off"; None leaves it to the model."""
     max_tokens: int | None = None
+    sampling: Sampling = Sampling()
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer must match."""
     stream: bool = False
     include_usage: bool = True
     continues: str = ""
@@ -95,28 +107,46 @@ def image_from_url(url: str) -> Image:
 
 
 def checked_image(media_type: str, data: str) -> Image:
-    """Return an image whose data is base64, or refuse it."""
+    """Return an image whose data is base64, or refuse it. Without a type, its first bytes tell it."""
+    found = media_type_of(_decoded(data))
+    if not (media_type or found).startswith("image/"):
+        raise Refused(f"The type {media_type[:40]!r} is no type of an image. Send PNG, JPEG, GIF or WebP.")
+    return Image(media_type or found, data)
+
+
+def checked_pdf(data: str, name: str = "") -> File:
+    """Return a PDF file whose data is base64, or refuse it."""
+    if media_type_of(_decoded(data)) != PDF:
+        raise Refused("A document is not a PDF file. Send PDF, text or images.")
+    return File(PDF, data, name)
+
+
+PDF = "application/pdf"
+
+
+def _decoded(data: str) -> bytes:
     try:
-        base64.b64decode(data, validate=True)
+        return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise Refused(f"The data of an image ({media_type}) is not base64. Encode it.") from None
-    return Image(media_type, data)
+        raise Refused("The data of an image or a file is not base64. Encode it.") from None
 
 
-_IMAGE_STARTS = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lG": "image/gif", "UklG": "image/webp"}
+def sampling(
+    temperature: float | None = None,
+    top_p: float | None = None,
+    stop: str | Sequence[str] | None = None,
+    seed: int | None = None,
+) -> Sampling:
+    """Return how the model shall pick its words. Values out of range are for the provider to refuse."""
+    stops = (stop,) if isinstance(stop, str) else tuple(stop or ())
+    return Sampling(temperature=temperature, top_p=top_p, stop=tuple(filter(None, stops)), seed=seed)
 
 
-def image_without_type(data: str) -> Image:
-    """Return an image whose type is told by its first bytes."""
-    for start, media_type in _IMAGE_STARTS.items():
-        if data.startswith(start):
-            return checked_image(media_type, data)
-    raise Refused("An image is neither PNG, JPEG, GIF nor WebP. Convert it.")
-
-
-def user_message(texts: Sequence[str], images: Sequence[Image] = ()) -> UserMessage:
+def joined_message(
+    texts: Sequence[str], images: Sequence[Image] = (), files: Sequence[File] = ()
+) -> UserMessage:
     """Return a user's message of several parts."""
-    return UserMessage("\n\n".join(text for text in texts if text), tuple(images))
+    return UserMessage("\n\n".join(text for text in texts if text), tuple(images), tuple(files))
 
 
 def unsupported_part(kind: str) -> Refused:

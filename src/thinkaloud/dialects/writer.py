@@ -89,10 +89,10 @@ def call_id(head: ResponseHead, block: Block) -> str:
 
 def shown_blocks(turn: Turn) -> list[Block]:
     """Return the blocks that a client is given, of the turn itself."""
-    return [block for block in turn.own_blocks() if given(block)]
+    return [block for block in turn.own_blocks() if sent_to_client(block)]
 
 
-def given(block: Block) -> bool:
+def sent_to_client(block: Block) -> bool:
     """Return whether a client is given a block: a thought, text, or a call that the client is to run."""
     match block.kind:
         case Kind.REASONING:
@@ -114,7 +114,7 @@ def finish_of(turn: Turn) -> Finish:
     return Finish.STOP if turn.outcome is None else _FINISH_BY_ENDING.get(turn.outcome.ending, Finish.STOP)
 
 
-def object_or_empty(arguments: str) -> object:
+def arguments_object(arguments: str) -> object:
     """Return the arguments of a call as a JSON object; arguments that are none are given as `input`."""
     try:
         return msgspec.json.decode(arguments or "{}", type=dict[str, object])

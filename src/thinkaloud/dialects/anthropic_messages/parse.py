@@ -10,24 +10,26 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
+from thinkaloud.canon.requests import File, Image, ToolCall, ToolMessage
 from thinkaloud.dialects.client_request import (
     ClientAnswer,
     ClientRequest,
     ClientStep,
     ClientThought,
     checked_image,
+    checked_pdf,
     decode_request,
     image_from_url,
+    joined_message,
+    sampling,
     thinking_level,
     tool_definition,
     unsupported_part,
-    user_message,
 )
 from thinkaloud.dialects.message import raw_json
 
 BILLING_LINE = "x-anthropic-billing-header:"
-IMAGE_NOTE = "(An image was returned here, which was not passed on.)"
+_FILE_TYPES = ("image", "document")
 _TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -42,6 +44,7 @@ class _Block(msgspec.Struct):
     type: str = "text"
     text: str | None = None
     source: _Source | None = None
+    title: str | None = None
     thinking: str | None = None
     signature: str | None = None
     data: str | None = None
@@ -70,8 +73,14 @@ class _Thinking(msgspec.Struct):
     budget_tokens: int | None = None
 
 
+class _OutputFormat(msgspec.Struct):
+    type: str = ""
+    schema: dict[str, Any] | None = None
+
+
 class _OutputConfig(msgspec.Struct):
     effort: str | None = None
+    format: _OutputFormat | None = None
 
 
 class _Body(msgspec.Struct):
@@ -84,6 +93,10 @@ class _Body(msgspec.Struct):
     stream: bool | None = None
     thinking: _Thinking | None = None
     output_config: _OutputConfig | None = None
+    output_format: _OutputFormat | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop_sequences: list[str] | None = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -105,9 +118,16 @@ def parse_request(data: bytes) -> ClientRequest:
         tool_choice=_tool_choice(body.tool_choice),
         thinking=_thinking(body),
         max_tokens=body.max_tokens,
+        sampling=sampling(body.temperature, body.top_p, body.stop_sequences),
+        output_schema=_output_schema(body),
         stream=bool(body.stream),
         ignored=tuple(f"the tool {name}, which Anthropic runs itself" for name in server_tools),
     )
+
+
+def _output_schema(body: _Body) -> dict[str, Any] | None:
+    output_format = (body.output_config.format if body.output_config else None) or body.output_format
+    return output_format.schema if output_format else None
 
 
 def _thinking(body: _Body) -> str | int | None:
@@ -138,10 +158,11 @@ def _steps(message: _Message) -> Iterable[ClientStep]:
             for block in blocks:
                 if block.type == "tool_result":
                     yield _tool_message(block)
-            texts = [_text(block) for block in blocks if block.type not in ("tool_result", "image")]
+            texts = [_text(block) for block in blocks if block.type not in ("tool_result", *_FILE_TYPES)]
             images = [_image(block) for block in blocks if block.type == "image"]
-            if any(texts) or images:
-                yield user_message(texts, images)
+            files = [_document(block) for block in blocks if block.type == "document"]
+            if any(texts) or images or files:
+                yield joined_message(texts, images, files)
         case _:
             raise Refused(f"Unknown role {message.role[:40]!r}. Use user or assistant.")
 
@@ -165,8 +186,9 @@ def _answer(blocks: list[_Block]) -> ClientAnswer:
 
 def _tool_message(block: _Block) -> ToolMessage:
     parts = _blocks(block.content or "")
-    result = "\n\n".join(IMAGE_NOTE if part.type == "image" else _text(part) for part in parts)
-    return ToolMessage(block.tool_use_id or "", result, failed=bool(block.is_error))
+    result = "\n\n".join(_text(part) for part in parts if part.type != "image")
+    images = tuple(_image(part) for part in parts if part.type == "image")
+    return ToolMessage(block.tool_use_id or "", result, failed=bool(block.is_error), images=images)
 
 
 def _text(block: _Block) -> str:
@@ -178,6 +200,13 @@ def _text(block: _Block) -> str:
 def _image(block: _Block) -> Image:
     source = block.source or _Source()
     return image_from_url(source.url) if source.url else checked_image(source.media_type, source.data)
+
+
+def _document(block: _Block) -> File:
+    source = block.source or _Source()
+    if source.type == "text":
+        raise unsupported_part("document with text")
+    return checked_pdf(source.data, block.title or "")
 
 
 def _tool_choice(choice: Any) -> str:

@@ -23,11 +23,11 @@ from thinkaloud.dialects.writer import (
     ErrorReport,
     ResponseFormat,
     ResponseHead,
+    arguments_object,
     call_id,
     encode_json,
     finish_of,
-    given,
-    object_or_empty,
+    sent_to_client,
     shown_blocks,
     sse,
     thought_reference,
@@ -121,7 +121,9 @@ class Writer:
 
     def _write_texts(self, block: Block, *, finished: bool, turn: Turn) -> bytes:
         texts, written = self._waiting[block.number], b""
-        if self._open_kind is None and (texts or block.kind is Kind.TOOL_CALL or (finished and given(block))):
+        if self._open_kind is None and (
+            texts or block.kind is Kind.TOOL_CALL or (finished and sent_to_client(block))
+        ):
             self._open_kind = block.kind
             self._index += 1
             content = _content(self._head, block, whole=False)
@@ -182,7 +184,7 @@ def _content(head: ResponseHead, block: Block, *, whole: bool) -> dict[str, obje
             signature = _signature(head, block) if whole else ""
             return {"type": "thinking", "thinking": text, "signature": signature}
         case Kind.TOOL_CALL:
-            arguments = object_or_empty(text)
+            arguments = arguments_object(text)
             return {"type": "tool_use", "id": call_id(head, block), "name": block.name, "input": arguments}
     return {"type": "text", "text": text}
 

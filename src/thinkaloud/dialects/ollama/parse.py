@@ -11,12 +11,13 @@ from thinkaloud.dialects.client_request import (
     ClientRequest,
     ClientStep,
     ClientThought,
+    checked_image,
     decode_request,
-    image_without_type,
+    joined_message,
     json_text,
+    sampling,
     thinking_level,
     tool_definition,
-    user_message,
 )
 
 
@@ -48,6 +49,10 @@ class _Tool(msgspec.Struct):
 
 class _ModelOptions(msgspec.Struct):
     num_predict: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: str | list[str] | None = None
+    seed: int | None = None
 
 
 class _Body(msgspec.Struct):
@@ -57,6 +62,7 @@ class _Body(msgspec.Struct):
     stream: bool | None = None
     think: bool | str | None = None
     options: _ModelOptions | None = None
+    format: str | dict[str, Any] | None = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -66,7 +72,8 @@ def parse_request(data: bytes) -> ClientRequest:
     """Parse the body of a request."""
     body = decode_request(_decoder, data)
     system = [message.content or "" for message in body.messages if message.role == "system"]
-    limit = body.options.num_predict if body.options else None
+    options = body.options or _ModelOptions()
+    limit = options.num_predict
     return ClientRequest(
         model=body.model.removesuffix(":latest"),
         steps=tuple(_step(message) for message in body.messages if message.role != "system"),
@@ -77,6 +84,8 @@ def parse_request(data: bytes) -> ClientRequest:
         ),
         thinking=_thinking(body.think),
         max_tokens=limit if limit is not None and limit > 0 else None,
+        sampling=sampling(options.temperature, options.top_p, options.stop, options.seed),
+        output_schema=body.format if isinstance(body.format, dict) else None,
         stream=body.stream is not False,
     )
 
@@ -90,8 +99,8 @@ def _thinking(think: bool | str | None) -> str | None:
 def _step(message: _Message) -> ClientStep:
     match message.role:
         case "user":
-            images = [image_without_type(data) for data in message.images or ()]
-            return user_message([message.content or ""], images)
+            images = [checked_image("", data) for data in message.images or ()]
+            return joined_message([message.content or ""], images)
         case "assistant":
             calls = (
                 ToolCall(call.id or "", call.function.name, json_text(call.function.arguments) or "{}")

@@ -7,9 +7,9 @@ from thinkaloud.dialects.writer import (
     ErrorReport,
     ResponseFormat,
     ResponseHead,
+    arguments_object,
     encode_json,
     finish_of,
-    object_or_empty,
     shown_blocks,
 )
 from thinkaloud.transcript import Block, Turn
@@ -67,7 +67,7 @@ def _envelope(head: ResponseHead, message: dict[str, object]) -> dict[str, objec
 
 
 def _call(block: Block) -> dict[str, object]:
-    return {"function": {"name": block.name, "arguments": object_or_empty(block.text)}}
+    return {"function": {"name": block.name, "arguments": arguments_object(block.text)}}
 
 
 def _ending(turn: Turn) -> dict[str, object]:

@@ -13,11 +13,12 @@ from thinkaloud.dialects.client_request import (
     ClientThought,
     decode_request,
     image_from_url,
+    joined_message,
     json_text,
+    sampling,
     thinking_level,
     tool_definition,
     unsupported_part,
-    user_message,
 )
 
 _IGNORED_FIELDS = ("logit_bias", "logprobs", "top_logprobs", "modalities", "audio", "prediction")
@@ -83,6 +84,15 @@ class _Reasoning(msgspec.Struct):
     enabled: bool | None = None
 
 
+class _OutputSchema(msgspec.Struct):
+    schema: dict[str, Any] | None = None
+
+
+class _ResponseFormat(msgspec.Struct):
+    type: str = ""
+    json_schema: _OutputSchema | None = None
+
+
 class _Body(msgspec.Struct):
     model: str
     messages: list[_Message]
@@ -95,6 +105,11 @@ class _Body(msgspec.Struct):
     reasoning_effort: str | None = None
     reasoning: _Reasoning | None = None
     n: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: str | list[str] | None = None
+    seed: int | None = None
+    response_format: _ResponseFormat | None = None
     logit_bias: Any = None
     logprobs: Any = None
     top_logprobs: Any = None
@@ -125,10 +140,18 @@ def parse_request(data: bytes) -> ClientRequest:
         tool_choice=_tool_choice(body.tool_choice),
         thinking=_thinking(body),
         max_tokens=body.max_completion_tokens or body.max_tokens,
+        sampling=sampling(body.temperature, body.top_p, body.stop, body.seed),
+        output_schema=_output_schema(body.response_format),
         stream=bool(body.stream),
         include_usage=bool(body.stream_options and body.stream_options.include_usage),
         ignored=tuple(name for name in _IGNORED_FIELDS if getattr(body, name)),
     )
+
+
+def _output_schema(response_format: _ResponseFormat | None) -> dict[str, Any] | None:
+    if response_format is None or response_format.json_schema is None:
+        return None
+    return response_format.json_schema.schema
 
 
 def _thinking(body: _Body) -> str | int | None:
@@ -141,7 +164,7 @@ def _thinking(body: _Body) -> str | int | None:
 def _step(message: _Message) -> ClientStep:
     match message.role:
         case "user":
-            return user_message([_text(message)], _images(message))
+            return joined_message([_text(message)], _images(message))
         case "assistant":
             return _answer(message)
         case "tool" | "function":

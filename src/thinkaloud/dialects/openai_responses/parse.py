@@ -17,11 +17,12 @@ from thinkaloud.dialects.client_request import (
     ClientThought,
     decode_request,
     image_from_url,
+    joined_message,
     json_text,
+    sampling,
     thinking_level,
     tool_definition,
     unsupported_part,
-    user_message,
 )
 
 _TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -63,6 +64,15 @@ class _Reasoning(msgspec.Struct):
     effort: str | None = None
 
 
+class _TextFormat(msgspec.Struct):
+    type: str = ""
+    schema: dict[str, Any] | None = None
+
+
+class _TextOptions(msgspec.Struct):
+    format: _TextFormat | None = None
+
+
 class _Body(msgspec.Struct):
     model: str
     input: str | list[_Item]
@@ -72,6 +82,9 @@ class _Body(msgspec.Struct):
     max_output_tokens: int | None = None
     stream: bool | None = None
     reasoning: _Reasoning | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    text: _TextOptions | None = None
     previous_response_id: str | None = None
     background: bool | None = None
 
@@ -96,6 +109,8 @@ def parse_request(data: bytes) -> ClientRequest:
         tool_choice=_tool_choice(body.tool_choice),
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
+        sampling=sampling(body.temperature, body.top_p),
+        output_schema=body.text.format.schema if body.text and body.text.format else None,
         stream=bool(body.stream),
         continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
         ignored=tuple(f"the tool {name}, which OpenAI runs itself" for name in other_tools),
@@ -137,9 +152,9 @@ def _part_of_answer(item: _Item) -> ClientAnswer | None:
 def _input_step(item: _Item) -> ClientStep:
     match item.type:
         case "function_call_output" | "custom_tool_call_output":
-            return ToolMessage(item.call_id or "", _output_text(item.output))
+            return ToolMessage(item.call_id or "", _output_text(item.output), images=_output_images(item))
         case "message" if item.role == "user":
-            return user_message([_text(item.content)], _images(item.content))
+            return joined_message([_text(item.content)], _images(item.content))
     raise Refused(
         f"An input item of type {item.type[:40]!r} cannot be used here. Send messages, function calls and "
         "their outputs, and reasoning."
@@ -150,6 +165,12 @@ def _output_text(output: Any) -> str:
     if isinstance(output, list):
         return "\n\n".join(part["text"] for part in output if isinstance(part, dict) and "text" in part)
     return json_text(output)
+
+
+def _output_images(item: _Item) -> tuple[Image, ...]:
+    parts = item.output if isinstance(item.output, list) else []
+    urls = (part.get("image_url") for part in parts if isinstance(part, dict))
+    return tuple(image_from_url(url) for url in urls if isinstance(url, str))
 
 
 def _text(content: _Content) -> str:

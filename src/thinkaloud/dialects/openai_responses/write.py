@@ -22,7 +22,7 @@ from thinkaloud.dialects.writer import (
     call_id,
     encode_json,
     finish_of,
-    given,
+    sent_to_client,
     shown_blocks,
     sse,
     thought_reference,
@@ -114,7 +114,7 @@ class Writer:
     def _end_item(self, block: Block) -> bytes:
         written = b""
         if block.number not in self._open:
-            if not given(block) or block.kind not in _DELTA_TYPES:
+            if not sent_to_client(block) or block.kind not in _DELTA_TYPES:
                 return b""
             written = self._add_item(block)  # a thought without text
         index, kind = self._open[block.number]

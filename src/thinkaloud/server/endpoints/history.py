@@ -136,9 +136,9 @@ def _normalized(step: ClientStep) -> object:
     """Return what of a step is the same whenever the client sends it: no ids, no thoughts, no white space."""
     match step:
         case UserMessage():
-            return "user", _flat(step.text), step.images
+            return "user", _flat(step.text), step.images, [file.data for file in step.files]
         case ToolMessage():
-            return "tool", _flat(step.result)
+            return "tool", _flat(step.result), step.images
     return "assistant", _flat(step.text), [(call.name, _canonical(call.arguments)) for call in step.calls]
 
 

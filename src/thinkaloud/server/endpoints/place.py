@@ -23,7 +23,7 @@ from thinkaloud.server.endpoints.history import (
     referenced_turns,
     results_for,
 )
-from thinkaloud.server.schemas import ImageBody, NewTurn, ToolResult
+from thinkaloud.server.schemas import FileBody, ImageBody, NewTurn, ToolResult
 from thinkaloud.store import finish, sessions
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.client_turns import find_answers
@@ -128,8 +128,21 @@ def _new_turn(
             for prompt in prompts
             for image in prompt.images
         ),
+        files=tuple(
+            FileBody(media_type=file.media_type, data=file.data, name=file.name)
+            for prompt in prompts
+            for file in prompt.files
+        ),
         tool_results=tuple(
-            ToolResult(call_id=step.call_id, result=step.result, name=step.name, failed=step.failed)
+            ToolResult(
+                call_id=step.call_id,
+                result=step.result,
+                name=step.name,
+                failed=step.failed,
+                images=tuple(
+                    ImageBody(media_type=image.media_type, data=image.data) for image in step.images
+                ),
+            )
             for step in asked
             if isinstance(step, ToolMessage)
         ),
@@ -139,6 +152,8 @@ def _new_turn(
         thinking=setting.level or setting.budget_tokens,
         on_thinking_unavailable="warn",
         max_tokens=request.max_tokens,
+        output_schema=request.output_schema,
+        **msgspec.structs.asdict(request.sampling),
         tools=tuple(
             ToolBody(
                 name=tool.name,

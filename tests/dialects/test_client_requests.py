@@ -1,0 +1,240 @@
+"""Requests of clients: the same question in four formats, and fields of any wrong type."""
+
+import base64
+import copy
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import (
+    File,
+    Image,
+    ToolCall,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
+from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest, ClientThought
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n0000").decode()
+PDF = base64.b64encode(b"%PDF-1.7").decode()
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+FUNCTION = {"name": "get_weather", "description": "The weather.", "parameters": SCHEMA}
+ARGUMENTS = '{"city":"Lima"}'
+
+CHAT: dict[str, Any] = {
+    "model": "some/model",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Warm?"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "reasoning_content": "Look it up.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "18"},
+    ],
+    "tools": [{"type": "function", "function": FUNCTION}],
+    "tool_choice": "required",
+    "reasoning_effort": "high",
+    "max_completion_tokens": 500,
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "stop": "END",
+    "seed": 7,
+    "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}},
+    "stream": True,
+    "stream_options": {"include_usage": True},
+}
+RESPONSES: dict[str, Any] = {
+    "model": "some/model",
+    "instructions": "Be brief.",
+    "input": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "Warm?"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"},
+            ],
+        },
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look it up."}]},
+        {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": ARGUMENTS},
+        {"type": "function_call_output", "call_id": "c1", "output": "18"},
+    ],
+    "tools": [{"type": "function", **FUNCTION}],
+    "tool_choice": "required",
+    "reasoning": {"effort": "high"},
+    "max_output_tokens": 500,
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "text": {"format": {"type": "json_schema", "schema": SCHEMA}},
+    "stream": True,
+}
+ANTHROPIC: dict[str, Any] = {
+    "model": "some/model",
+    "system": [
+        {"type": "text", "text": "x-anthropic-billing-header: 1"},
+        {"type": "text", "text": "Be brief."},
+    ],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Warm?", "cache_control": {"type": "ephemeral"}},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Look it up.", "signature": ""},
+                {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Lima"}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "18"}]},
+    ],
+    "tools": [{"name": "get_weather", "description": "The weather.", "input_schema": SCHEMA}],
+    "tool_choice": {"type": "any"},
+    "output_config": {"effort": "high", "format": {"type": "json_schema", "schema": SCHEMA}},
+    "max_tokens": 500,
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "stop_sequences": ["END"],
+    "stream": True,
+}
+OLLAMA: dict[str, Any] = {
+    "model": "some/model",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Warm?", "images": [PNG]},
+        {
+            "role": "assistant",
+            "content": "",
+            "thinking": "Look it up.",
+            "tool_calls": [{"id": "c1", "function": {"name": "get_weather", "arguments": {"city": "Lima"}}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "18"},
+    ],
+    "tools": [{"type": "function", "function": FUNCTION}],
+    "think": "high",
+    "options": {"num_predict": 500, "temperature": 0.5, "top_p": 0.9, "stop": ["END"], "seed": 7},
+    "format": SCHEMA,
+}
+BODIES = {
+    "openai_chat": CHAT,
+    "openai_responses": RESPONSES,
+    "anthropic_messages": ANTHROPIC,
+    "ollama": OLLAMA,
+}
+
+
+WRONG_VALUES: tuple[Any, ...] = (None, True, 5, -1.5, "x", "", [], [1], {}, {"x": 1}, [[]], "😀")
+
+
+def parse(dialect: str, body: object) -> ClientRequest:
+    parse_request = DIALECTS[dialect].parse_request
+    assert parse_request is not None
+    return parse_request(json.dumps(body, separators=(",", ":")).encode())
+
+
+@pytest.mark.parametrize("dialect", BODIES)
+def test_same_request_is_read_from_every_format(dialect: str) -> None:
+    request = parse(dialect, BODIES[dialect])
+    assert request.model == "some/model"
+    assert request.system == "Be brief."
+    assert request.steps == (
+        UserMessage("Warm?", (Image("image/png", PNG),)),
+        ClientAnswer("", (ToolCall("c1", "get_weather", ARGUMENTS),), (ClientThought("Look it up."),)),
+        ToolMessage("c1", "18"),
+    )
+    (tool,) = request.tools
+    assert (tool.name, tool.description, json.loads(tool.parameters)) == (
+        *list(FUNCTION.values())[:2],
+        SCHEMA,
+    )
+    assert isinstance(tool, ToolDefinition)
+    assert request.thinking == "high"
+    assert request.max_tokens == 500
+    assert request.output_schema == SCHEMA
+    assert request.stream
+    assert request.sampling.temperature == 0.5
+    assert request.sampling.top_p == 0.9
+    if dialect != "openai_responses":
+        assert request.sampling.stop == ("END",)
+    if dialect != "ollama":
+        assert request.tool_choice == "required"
+
+
+def test_documents_and_images_in_results_are_kept() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    document = {"type": "document", "title": "a.pdf", "source": {"type": "base64", "data": PDF}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [image]}
+    body = {"model": "m", "messages": [{"role": "user", "content": [result, document]}]}
+    assert parse("anthropic_messages", body).steps == (
+        ToolMessage("c1", "", images=(Image("image/png", PNG),)),
+        UserMessage("", files=(File("application/pdf", PDF, "a.pdf"),)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "change", "message"),
+    [
+        ("openai_chat", {"n": 2}, "`n` must be 1"),
+        ("openai_chat", {"messages": [{"role": "wizard"}]}, "Unknown role"),
+        ("openai_chat", {"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "not supported"),
+        ("openai_responses", {"background": True}, "`background`"),
+        ("openai_responses", {"input": [{"type": "computer_call"}]}, "cannot be used"),
+        ("anthropic_messages", {"messages": [{"role": "user", "content": [{"type": "x"}]}]}, "not supported"),
+        ("ollama", {"messages": [{"role": "user", "images": ["AAAA"]}]}, "no type of an image"),
+    ],
+)
+def test_what_would_be_lost_is_refused(dialect: str, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        parse(dialect, BODIES[dialect] | change)
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value within a JSON value."""
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+@pytest.mark.parametrize("dialect", BODIES)
+def test_a_field_of_any_wrong_type_is_read_or_refused(dialect: str) -> None:
+    for path in places(BODIES[dialect]):
+        for wrong in WRONG_VALUES:
+            body = copy.deepcopy(BODIES[dialect])
+            place = body
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = wrong
+            with suppress(Refused):
+                assert isinstance(parse(dialect, body), ClientRequest)
+
+
+@pytest.mark.parametrize("dialect", BODIES)
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"model":"m","input":"\\ud800"']
+)
+def test_what_is_no_request_is_refused(dialect: str, data: bytes) -> None:
+    parse_request = DIALECTS[dialect].parse_request
+    assert parse_request is not None
+    with pytest.raises(Refused):
+        parse_request(data)
