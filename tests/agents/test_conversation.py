@@ -186,50 +186,44 @@ def test_question_that_fails_before_the_answer_is_not_part_of_the_conversation()
         conversation.ask("")
 
 
-@pytest.mark.parametrize(
-    ("setting", "name"),
-    [
-        ({"thinking": "high"}, "thinking"),
-        ({"thinking": 0}, "thinking"),
-        *(
-            ({"options": Options(**{name: value})}, name)
-            for name, value in {
-                "temperature": 0.0,
-                "top_p": 0.5,
-                "stop": ("\n",),
-                "seed": 0,
-                "extra": {"user": "ana"},
-                "system": "Be brief.",
-                "tools": (ToolDefinition("look_up"),),
-                "tool_choice": "none",
-                "max_tokens": 100,
-                "output": {"type": "object"},
-                "cache": False,
-                "context_mode": ContextMode.STRIP,
-            }.items()
-        ),
-    ],
-)
-def test_agent_refuses_settings_that_it_has_itself(setting: dict[str, Any], name: str) -> None:
+OWN_SETTINGS: dict[str, dict[str, Any]] = {
+    "thinking": {"thinking": 0},
+    "temperature": {"options": Options(temperature=0)},
+    "top_p": {"options": Options(top_p=0.5)},
+    "stop": {"options": Options(stop=("\n",))},
+    "seed": {"options": Options(seed=0)},
+    "extra": {"options": Options(extra={"user": "ana"})},
+    "system": {"options": Options(system="Be brief.")},
+    "tools": {"options": Options(tools=(ToolDefinition("look_up"),))},
+    "tool_choice": {"options": Options(tool_choice="none")},
+    "max_tokens": {"options": Options(max_tokens=100)},
+    "output": {"options": Options(output={"type": "object"})},
+    "cache": {"options": Options(cache=False)},
+    "context_mode": {"options": Options(context_mode=ContextMode.STRIP)},
+}
+
+
+@pytest.mark.parametrize("name", OWN_SETTINGS)
+def test_agent_refuses_settings_that_it_has_itself(name: str) -> None:
     with pytest.raises(Refused, match=rf"An agent has its own settings\. Set {name} in the agent\."):
-        Conversation(Agent(name="Weather", model=CLAUDE), **setting)
+        Conversation(Agent(name="Weather", model=CLAUDE), **OWN_SETTINGS[name])
 
 
 @pytest.mark.parametrize("model", [CLAUDE, Agent(name="Weather", model=CLAUDE)])
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "options"),
     [
-        ("images", (Image("image/png", "aGk="),)),
-        ("files", ("a.pdf",)),
-        ("stream", False),
-        ("unsupported", UnsupportedThoughts.NOTE),
+        ("images", Options(images=(Image("image/png", "aGk="),))),
+        ("files", Options(files=("a.pdf",))),
+        ("stream", Options(stream=False)),
+        ("unsupported", Options(unsupported=UnsupportedThoughts.NOTE)),
     ],
 )
 def test_conversation_refuses_options_that_it_does_not_use(
-    model: str | Agent, name: str, value: object
+    model: str | Agent, name: str, options: Options
 ) -> None:
     with pytest.raises(Refused, match=f"does not use the option {name}"):
-        Conversation(model, options=Options(**{name: value}))
+        Conversation(model, options=options)
 
 
 def test_tool_choice_of_the_options_is_sent() -> None:
