@@ -13,7 +13,12 @@ Output = pytest.CaptureFixture[str]
 
 def test_users_thinking_sets_and_lists_rules(home: UserHome, capsys: Output) -> None:
     assert main(["users", "add", "ana"]) == 0
+    capsys.readouterr()
+    assert main(["users", "thinking", "ana"]) == 0
+    assert capsys.readouterr() == ("", "ana sees all thinking.\n")
     assert main(["users", "thinking", "ana", "--show", "nothing"]) == 0
+    note = "Thinking shown to ana (all agents without a rule of their own): nothing.\n"
+    assert capsys.readouterr() == ("", note)
     assert main(["users", "thinking", "ana", "--show", "length", "--agent", "checker"]) == 0
     capsys.readouterr()
     assert main(["users", "thinking", "ana"]) == 0
@@ -33,6 +38,15 @@ def test_users_thinking_refuses_an_unknown_agent(home: UserHome, capsys: Output)
     assert "There is no agent 'cheker', so nothing was changed." in capsys.readouterr().err
     assert main(["users", "thinking", "ana"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_users_thinking_json_lists_rules(home: UserHome, capsys: Output) -> None:
+    assert main(["users", "add", "ana"]) == 0
+    capsys.readouterr()
+    assert main(["users", "thinking", "ana", "--json"]) == 0
+    assert capsys.readouterr() == ("[]\n", "")
+    assert main(["users", "thinking", "ana", "--show", "length", "--json"]) == 0
+    assert capsys.readouterr() == ('[{"agent":null,"show":"length"}]\n', "")
 
 
 def test_users_add_list_and_remove(home: UserHome, capsys: Output) -> None:

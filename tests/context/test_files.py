@@ -83,9 +83,9 @@ def test_recordings_go_to_models_that_hear() -> None:
 @pytest.mark.parametrize(
     ("destination", "file", "note"),
     [
-        (DEEPSEEK, PDF, "(A PDF file was attached here, which this model cannot see.)"),
-        (CLAUDE, WAV, "(A recording was attached here, which this model cannot see.)"),
-        (route("ollama/gemma"), PDF, "(A PDF file was attached here, which this model cannot see.)"),
+        (DEEPSEEK, PDF, "(A PDF file was attached here, which this model does not take.)"),
+        (CLAUDE, WAV, "(A recording was attached here, which this model does not take.)"),
+        (route("ollama/gemma"), PDF, "(A PDF file was attached here, which this model does not take.)"),
     ],
 )
 def test_files_become_a_note_where_nobody_can_read_them(destination: Route, file: File, note: str) -> None:
@@ -152,5 +152,5 @@ def test_images_of_tool_results_become_a_note_for_models_that_do_not_see() -> No
     built = build(Context((user_prompt(), call, result)), DEEPSEEK)
     last = built.request.messages[-1]
     assert isinstance(last, ToolMessage)
-    assert last.result == "A map.\n\n(An image was attached here, which this model cannot see.)"
+    assert last.result == "A map.\n\n(An image was attached here, which this model does not take.)"
     assert last.images == ()

@@ -27,8 +27,8 @@ def test_images_are_sent_to_models_that_take_them_or_may(destination: Route) -> 
 def test_images_become_a_note_for_models_that_take_none(destination: Route) -> None:
     built = build(LOOK, destination)
     assert built.request.messages == (
-        UserMessage("Look.\n\n(2 images were attached here, which this model cannot see.)"),
-        UserMessage("(An image was attached here, which this model cannot see.)"),
+        UserMessage("Look.\n\n(2 images were attached here, which this model does not take.)"),
+        UserMessage("(An image was attached here, which this model does not take.)"),
         UserMessage("And now?"),
     )
     assert [(line.step, line.kind, line.status, line.code) for line in built.report.lines] == [

@@ -223,16 +223,26 @@ def test_previous_response_is_continued_by_its_id(tmp_path: Path) -> None:
     async def story(caller: Caller) -> None:
         async with openai_client(caller) as client:
             first = await client.responses.create(model=caller.model, input="17 * 3 - 9?")
-            await client.responses.create(model=caller.model, input="Sure?", previous_response_id=first.id)
+            second = await client.responses.create(
+                model=caller.model, input="Sure?", previous_response_id=first.id
+            )
+            assert second.status == "completed"
+            # Another conversation with the same last question is not taken for this one.
+            history: list[Any] = [
+                {"role": "user", "content": "Sure?"},
+                {"role": "assistant", "content": second.output_text},
+                {"role": "user", "content": "And now?"},
+            ]
+            await client.responses.create(model=caller.model, input=history)
             with pytest.raises(openai.BadRequestError, match="not known here"):
                 await client.responses.create(
                     model=caller.model, input="Sure?", previous_response_id="resp_trn_none"
                 )
-        (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+        _, session = (await caller.call("GET", "/api/sessions"))["items"]
         messages = (await caller.call("GET", f"/api/sessions/{session['id']}/messages"))["items"]
         assert [message["content"] for message in messages][::2] == ["17 * 3 - 9?", "Sure?"]
 
-    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+    with_gateway(tmp_path, "vllm", SCRIPT * 3, story)
 
 
 def test_two_requests_of_one_conversation_at_once_both_get_answers(tmp_path: Path) -> None:
@@ -276,6 +286,32 @@ def test_client_that_disconnects_ends_its_turn(tmp_path: Path) -> None:
 
     endless = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
     with_gateway(tmp_path, "vllm", endless, story)
+
+
+def test_hostile_histories_are_refused_or_taken_as_they_are(tmp_path: Path) -> None:
+    def chat(*messages: Any) -> dict[str, Any]:
+        return {"messages": [*messages, {"role": "user", "content": "x"}]}
+
+    thought = {"type": "thinking", "thinking": "", "signature": "thinkaloud.trn_1." + "9" * 5000}
+    call = {"function": {"name": "t", "arguments": "[" * 100_000}}
+    bodies: list[tuple[str, dict[str, Any], int]] = [
+        (
+            "/v1/messages",
+            chat({"role": "assistant", "content": [thought, {"type": "text", "text": "y"}]}),
+            200,
+        ),
+        ("/v1/chat/completions", chat({"role": "assistant", "tool_calls": [call]}), 200),
+        ("/v1/responses", {"input": [{"type": "function_call_output", "output": [{"text": 5}]}]}, 400),
+        ("/v1/chat/completions", chat(*[{"role": "assistant", "content": "y"}] * 3000), 400),
+        ("/v1/chat/completions", chat() | {"tools": [{"function": {"name": "a b"}}]}, 400),
+        ("/v1/chat/completions", chat() | {"max_tokens": -1}, 400),
+    ]
+
+    async def story(caller: Caller) -> None:
+        for path, body, status in bodies:
+            await caller.call("POST", path, body | {"model": caller.model}, status=status)
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
 
 
 ERRORS = {

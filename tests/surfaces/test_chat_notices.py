@@ -29,14 +29,14 @@ def test_notices_are_shown_one_at_a_time() -> None:
 def test_notices_cover_neither_a_grown_prompt_nor_a_window(size: tuple[int, int]) -> None:
     async def act(chat: ChatPilot) -> None:
         await chat.type("one\ntwo\nthree\nfour\nfive\nsix", send=False)
-        chat.app.tell_error(Refused("The disk is full. " * 8))
+        chat.app.show_error(Refused("The disk is full. " * 8))
         await chat.sees("The disk is full.", "four", "six")
         line = chat.chat.status_line
         assert line.region.y >= chat.chat.composer.region.bottom
         assert line.region.bottom == size[1]
         await chat.press("f9")
         await chat.sees("Settings", "Theme", "Enter chooses")
-        chat.app.tell("Later")
+        chat.app.show_notice("Later")
         await chat.press("escape")
         await chat.sees("Later")
 
@@ -49,7 +49,7 @@ def test_notice_stays_until_the_window_over_it_was_closed(monkeypatch: pytest.Mo
     async def act(chat: ChatPilot) -> None:
         await chat.press("f9")
         await chat.sees("Theme")
-        chat.app.tell("Written to a file.")
+        chat.app.show_notice("Written to a file.")
         await chat.pilot.pause(0.1)
         await chat.press("escape")
         await chat.until(lambda: chat.app.screen is chat.chat)

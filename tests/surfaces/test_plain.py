@@ -90,6 +90,6 @@ def test_what_is_told_in_the_middle_of_a_thought_has_a_line_of_its_own() -> None
     writer = PlainWriter(answer, thoughts)
     writer.feed(Entry(0, BlockStarted(0, Kind.REASONING)))
     writer.feed(Entry(1, BlockGrew(0, "One two")))
-    writer.tell("Connecting again.")
+    writer.write_notice("Connecting again.")
     writer.feed(Entry(2, BlockGrew(0, " three.")))
     assert thoughts.getvalue() == "[think] One two\nConnecting again.\n[think]  three."

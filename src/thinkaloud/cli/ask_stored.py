@@ -160,7 +160,7 @@ class _ShownTurn:
         client, turn = self._client, self._turn
         async with self._output.running(), answer_now_key(lambda: self._send(client.answer_now(turn))):
             with _interrupts(self._cancel):
-                async with aclosing(follow_printed(client, turn, self._output.live.tell)) as entries:
+                async with aclosing(follow_printed(client, turn, self._output.live.write_notice)) as entries:
                     async for entry in entries:
                         self._output.feed(entry)
                         print_hint(entry, locale)

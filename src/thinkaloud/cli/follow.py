@@ -22,11 +22,12 @@ class TurnNotSaved(ThinkaloudError):
 
 
 async def follow_printed(
-    client: GatewayClient, turn: str, tell: Callable[[str], None]
+    client: GatewayClient, turn: str, write_notice: Callable[[str], None]
 ) -> AsyncGenerator[Entry, None]:
-    """Yield the entries of a turn from the first one until it has ended. `tell` reports lost connections.
+    """Yield the entries of a turn from the first one until it has ended.
 
-    A turn that has ended but is not saved is waited for some seconds only: the disk may stay full for ever.
+    `write_notice` reports lost connections. A turn that has ended but is not saved is waited for some seconds
+    only: the disk may stay full for ever.
     """
     saved, wait_s = True, None
     async with aclosing(client.stream(turn)) as items:
@@ -48,27 +49,29 @@ async def follow_printed(
                 if isinstance(item.event, TurnEnded | TurnFailed):
                     wait_s = SAVE_TIMEOUT_S
             else:
-                _report(turn, item, tell)
+                _report(turn, item, write_notice)
             if wait_s is not None:
                 wait_s = SAVE_TIMEOUT_S if saved else UNSAVED_TIMEOUT_S
 
 
-def _report(turn: str, item: Reconnecting | Restarted | StorageChanged, tell: Callable[[str], None]) -> None:
+def _report(
+    turn: str, item: Reconnecting | Restarted | StorageChanged, write_notice: Callable[[str], None]
+) -> None:
     words = command_words()
     match item:
         case Reconnecting():
             _refuse_endless_loss(turn, item)
             if item.attempt == 1:
-                tell(f"thinkaloud: {words.text('reconnect', reason=item.reason)}")
+                write_notice(f"thinkaloud: {words.text('reconnect', reason=item.reason)}")
         case Restarted():
             raise Refused(
                 "The gateway was restarted, and this turn ended in another way than was shown here. "
                 f"`thinkaloud show {turn}` shows it."
             )
         case StorageChanged(saved=True):
-            tell(f"thinkaloud: {words.text('saved')}")
+            write_notice(f"thinkaloud: {words.text('saved')}")
         case StorageChanged():
-            tell(f"thinkaloud: {words.text('unsaved')}")
+            write_notice(f"thinkaloud: {words.text('unsaved')}")
 
 
 def _refuse_endless_loss(turn: str, loss: Reconnecting) -> None:

@@ -31,9 +31,9 @@ class LiveOutput:
         self._fed_at = time.monotonic()
         self._writer.feed(entry)
 
-    def tell(self, text: str) -> None:
+    def write_notice(self, text: str) -> None:
         """Write something that is not part of the turn."""
-        self._writer.tell(text)
+        self._writer.write_notice(text)
 
     def remember(self) -> None:
         """Keep what the user chose with the key, if the settings say that it is remembered."""

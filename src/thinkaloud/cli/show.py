@@ -121,7 +121,7 @@ async def _watch(client: GatewayClient, options: argparse.Namespace) -> int:
     turn = await find_turn(client, options.name)
     print(f"[{turn.id} {one_line(full_name(turn.provider, turn.model))}]", file=sys.stderr, flush=True)
     writer = plain_writer(options.lang)
-    async with aclosing(follow_printed(client, turn.id, writer.tell)) as entries:
+    async with aclosing(follow_printed(client, turn.id, writer.write_notice)) as entries:
         async for entry in entries:
             writer.feed(entry)
     outcome = writer.turn.outcome
@@ -136,7 +136,9 @@ async def _replay(options: argparse.Namespace) -> int:
         writer = plain_writer(options.lang)
         speed = min(options.speed, MAX_SPEED)
         stream = (
-            client.replay(turn.id, speed=speed) if speed else follow_printed(client, turn.id, writer.tell)
+            client.replay(turn.id, speed=speed)
+            if speed
+            else follow_printed(client, turn.id, writer.write_notice)
         )
         async with aclosing(stream) as entries:
             async for entry in entries:

@@ -31,6 +31,13 @@ class CommandOutput(NamedTuple):
     """The values of a list, for `--json`."""
 
 
+class ThinkingRule(msgspec.Struct, frozen=True):
+    """What a user may see of the thinking of an agent, or of all agents without a rule of their own."""
+
+    agent: str | None
+    show: str
+
+
 _DATABASE_KEYS = ("key", "user")
 DatabaseCommand = Callable[["Connection", argparse.Namespace], CommandOutput]
 
@@ -83,6 +90,7 @@ def _add_thinking(actions: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--agent", default="", metavar="ID", help="only for this agent (default: all agents and models)"
     )
+    add_json_option(parser, "a list of rules; the agent of the rule for all agents is null")
     parser.set_defaults(run=_command(_thinking_rules))
 
 
@@ -139,14 +147,18 @@ def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandO
     from thinkaloud.store.rows import ThinkingShown
 
     user = users.user_named(conn, options.name)
-    if options.show is None:
-        rules = users.thinking_rules(conn, user.key)
-        return CommandOutput(tuple((shown.value, agent or "all agents") for agent, shown in rules.items()))
-    users.set_thinking_rule(
-        conn, user, options.agent, ThinkingShown(options.show), file_agents=user_agents().agents
+    if options.show is not None:
+        users.set_thinking_rule(
+            conn, user, options.agent, ThinkingShown(options.show), file_agents=user_agents().agents
+        )
+    rules = tuple(
+        ThinkingRule(agent or None, shown) for agent, shown in users.thinking_rules(conn, user.key).items()
     )
-    scope = f"agent {options.agent}" if options.agent else "all agents without a rule of their own"
-    return CommandOutput(note=f"{user.name} may see of the thinking of {scope}: {options.show}.")
+    if options.show is not None:
+        scope = f"agent {options.agent}" if options.agent else "all agents without a rule of their own"
+        return CommandOutput(note=f"Thinking shown to {user.name} ({scope}): {options.show}.", rows=rules)
+    table = tuple((rule.show, rule.agent or "all agents") for rule in rules)
+    return CommandOutput(table, "" if rules else f"{user.name} sees all thinking.", rules)
 
 
 def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:

@@ -19,7 +19,7 @@ def input_kind(file: File) -> InputKind:
 
 def input_note(kind: InputKind, count: int) -> str:
     """Return the note that takes the place of images or files which the model cannot take."""
-    return f"({_counted(kind, count)} attached here, which this model cannot see.)"
+    return f"({_counted(kind, count)} attached here, which this model does not take.)"
 
 
 def replaced_note(model: str, kind: InputKind, count: int) -> str:

@@ -39,8 +39,6 @@ class ClientAnswer(msgspec.Struct, frozen=True):
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     thoughts: tuple[ClientThought, ...] = ()
-    verbatim: str = ""
-    """The message as JSON, where a provider may demand it back unchanged."""
 
 
 ClientStep = UserMessage | ToolMessage | ClientAnswer

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from thinkaloud.canon import Event, Finish, Kind
+from thinkaloud.canon import Event, Finish, Kind, TurnFailed
 from thinkaloud.transcript import Block, Ending, Turn
 
 THOUGHT_REFERENCE = "thinkaloud."
@@ -62,29 +62,22 @@ class ResponseFormat(NamedTuple):
     """The media type of a stream; a whole response is JSON."""
 
 
-class ReferencedThought(NamedTuple):
-    """A thought that a client sent back as a reference."""
-
-    turn: str
-    block: int
-
-
 def thought_reference(head: ResponseHead, block: Block) -> str:
     """Return the opaque text by which a thought is found again."""
     return f"{THOUGHT_REFERENCE}{head.turn}.{block.number}"
 
 
-def parse_thought_reference(text: str) -> ReferencedThought | None:
-    """Return the thought that opaque text stands for; None if the text is not ours."""
+def referenced_turn(text: str) -> str:
+    """Return the id of the turn whose thought the opaque text stands for; empty if the text is not ours."""
     if not text.startswith(THOUGHT_REFERENCE):
-        return None
-    turn, _, number = text.removeprefix(THOUGHT_REFERENCE).rpartition(".")
-    return ReferencedThought(turn, int(number)) if number.isascii() and number.isdecimal() else None
+        return ""
+    turn, dot, number = text.removeprefix(THOUGHT_REFERENCE).rpartition(".")
+    return turn if dot and number.isdecimal() else ""
 
 
-def call_id(head: ResponseHead, block: Block) -> str:
+def call_id(turn: str, block: Block) -> str:
     """Return the id of a call, which clients require; a provider without ids gets ones made from the turn."""
-    return block.call_id or f"call_{head.turn}_{block.number}"
+    return block.call_id or f"call_{turn}_{block.number}"
 
 
 def shown_blocks(turn: Turn) -> list[Block]:
@@ -126,3 +119,14 @@ def sse(data: object, event: str = "") -> bytes:
     """Encode one server-sent event."""
     head = b"event: %b\n" % event.encode() if event else b""
     return b"%bdata: %b\n\n" % (head, encode_json(data))
+
+
+def openai_error(error: ErrorReport) -> dict[str, object]:
+    """Return the body that tells OpenAI's clients about a failure."""
+    kind = "invalid_request_error" if 400 <= error.status < 500 else "server_error"
+    return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
+
+
+def failure_report(failure: TurnFailed) -> ErrorReport:
+    """Return what to tell about a turn that failed."""
+    return ErrorReport(failure.code, failure.message, failure.status or 500)

@@ -12,8 +12,8 @@ from thinkaloud.store.rows import AgentSettings
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A tool that the model may call."""
 
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    description: Annotated[str, Meta(max_length=10_000)] = ""
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+    description: Annotated[str, Meta(max_length=100_000)] = ""
     parameters: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of the arguments."""
 

@@ -180,9 +180,9 @@ class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
-    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
+    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=1000)] = ()
     """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
-    tool_choice: Annotated[str, Meta(max_length=64)] = ""
+    tool_choice: Annotated[str, Meta(max_length=128)] = ""
     """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
     output_schema: dict[str, Any] | None = None
     """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""

@@ -145,7 +145,7 @@ RULES = (
         _check_effort,
     ),
     Rule(
-        "mistral.call-id", "a call id that has not nine letters and digits", "opencode#1680", _check_call_ids
+        "mistral.call-id", "a call id that is not nine letters and digits", "opencode#1680", _check_call_ids
     ),
     Rule(
         "mistral.order",

@@ -93,7 +93,7 @@ class Responder(msgspec.Struct, frozen=True, kw_only=True):
     keyless: tuple[str, ...] = ()
     """The providers of which one needs an API key, if that is why it cannot be used."""
     unchecked: tuple[str, ...] = ()
-    """The local servers of which one has to run; nobody has looked whether it does."""
+    """The local servers of which one has to run; not checked."""
 
 
 class DisplayPreferences(msgspec.Struct, kw_only=True):

@@ -133,7 +133,7 @@ class PlainWriter:
             Channel.REASONING, self._wrap(Channel.REASONING, self._cleaners[Channel.REASONING].feed(missed))
         )
 
-    def tell(self, text: str) -> None:
+    def write_notice(self, text: str) -> None:
         """Write something that is not part of the turn, on its own line. An open thought goes on below."""
         self._flush_thoughts()
         if self._thought_line_open:

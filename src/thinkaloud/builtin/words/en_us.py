@@ -18,10 +18,10 @@ EN_US = {
     "answer.bye": "Goodbye! When you come back, you could try one of these:\n{examples}",
     "think.who": "This asks what I am.",
     "answer.who": (
-        "I am Thinkaloud's built-in solver. I am not a language model and no AI: I am a small program that "
-        "runs on this machine, without a key and without the network. I recognise a few kinds of question, "
-        "solve them by search and exact arithmetic, and what you see as thinking is the true record of "
-        "that. Try one of these:\n{examples}"
+        "I am Thinkaloud's built-in solver. I am neither a language model nor an AI: I am a small program "
+        "that runs on this machine, without a key and without the network. I recognise a few kinds of "
+        "question, solve them by search and exact arithmetic, and what you see as thinking is the true "
+        "record of that. Try one of these:\n{examples}"
     ),
     "think.help": "This asks what I can do: I list one example of every kind of question that I read.",
     "answer.help": (

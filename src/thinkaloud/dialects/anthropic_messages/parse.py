@@ -121,7 +121,7 @@ def parse_request(data: bytes) -> ClientRequest:
         sampling=sampling(body.temperature, body.top_p, body.stop_sequences),
         output_schema=_output_schema(body),
         stream=bool(body.stream),
-        ignored=tuple(f"the tool {name}, which Anthropic runs itself" for name in server_tools),
+        ignored=tuple(f"the tool {name[:64]}" for name in server_tools),
     )
 
 
@@ -186,9 +186,14 @@ def _answer(blocks: list[_Block]) -> ClientAnswer:
 
 def _tool_message(block: _Block) -> ToolMessage:
     parts = _blocks(block.content or "")
-    result = "\n\n".join(_text(part) for part in parts if part.type != "image")
+    result = "\n\n".join(_result_text(part) for part in parts if part.type != "image")
     images = tuple(_image(part) for part in parts if part.type == "image")
     return ToolMessage(block.tool_use_id or "", result, failed=bool(block.is_error), images=images)
+
+
+def _result_text(part: _Block) -> str:
+    # Refused, it would stop the conversation for good: a client sends the result with every later request.
+    return f"({part.type[:40]}: not passed on)" if part.text is None else part.text
 
 
 def _text(block: _Block) -> str:

@@ -26,6 +26,7 @@ from thinkaloud.dialects.writer import (
     arguments_object,
     call_id,
     encode_json,
+    failure_report,
     finish_of,
     sent_to_client,
     shown_blocks,
@@ -85,7 +86,7 @@ class Writer:
             case TurnEnded():
                 return self._advance(turn) + self._end(turn)
             case TurnFailed():
-                return sse(error_body(ErrorReport(event.code, event.message)), "error")
+                return sse(error_body(failure_report(event)), "error")
         return b""
 
     def keep_alive(self) -> bytes:
@@ -185,7 +186,12 @@ def _content(head: ResponseHead, block: Block, *, whole: bool) -> dict[str, obje
             return {"type": "thinking", "thinking": text, "signature": signature}
         case Kind.TOOL_CALL:
             arguments = arguments_object(text)
-            return {"type": "tool_use", "id": call_id(head, block), "name": block.name, "input": arguments}
+            return {
+                "type": "tool_use",
+                "id": call_id(head.turn, block),
+                "name": block.name,
+                "input": arguments,
+            }
     return {"type": "text", "text": text}
 
 

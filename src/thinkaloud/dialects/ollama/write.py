@@ -9,6 +9,7 @@ from thinkaloud.dialects.writer import (
     ResponseHead,
     arguments_object,
     encode_json,
+    failure_report,
     finish_of,
     shown_blocks,
 )
@@ -34,7 +35,7 @@ class Writer:
             case TurnEnded():
                 return self._line({"content": ""}, **_ending(turn))
             case TurnFailed():
-                return encode_json(error_body(ErrorReport(event.code, event.message))) + b"\n"
+                return encode_json(error_body(failure_report(event))) + b"\n"
         return b""
 
     def keep_alive(self) -> bytes:

@@ -12,12 +12,13 @@ from thinkaloud.canon import (
     Usage,
 )
 from thinkaloud.dialects.writer import (
-    ErrorReport,
     ResponseFormat,
     ResponseHead,
     call_id,
     encode_json,
+    failure_report,
     finish_of,
+    openai_error,
     shown_blocks,
     sse,
 )
@@ -56,7 +57,7 @@ class Writer:
             case TurnEnded():
                 return self._end(turn)
             case TurnFailed():
-                return sse(error_body(ErrorReport(event.code, event.message)))
+                return sse(openai_error(failure_report(event)))
         return b""
 
     def keep_alive(self) -> bytes:
@@ -107,12 +108,6 @@ def write_whole(turn: Turn, head: ResponseHead) -> bytes:
     )
 
 
-def error_body(error: ErrorReport) -> dict[str, object]:
-    """Return the body that tells about a failure, with or without a status."""
-    kind = "invalid_request_error" if 400 <= error.status < 500 else "server_error"
-    return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
-
-
 def _envelope(head: ResponseHead, object_name: str) -> dict[str, object]:
     return {
         "id": f"chatcmpl-{head.turn}",
@@ -128,7 +123,7 @@ def _finish_reason(turn: Turn) -> str:
 
 def _call(head: ResponseHead, block: Block, arguments: str) -> dict[str, object]:
     function = {"name": block.name, "arguments": arguments}
-    return {"id": call_id(head, block), "type": "function", "function": function}
+    return {"id": call_id(head.turn, block), "type": "function", "function": function}
 
 
 def _reasoning(head: ResponseHead, number: int, text: str) -> dict[str, object]:
@@ -158,4 +153,4 @@ def _usage(usage: Usage) -> dict[str, object] | None:
     return counts
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, error_body)
+RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, openai_error)

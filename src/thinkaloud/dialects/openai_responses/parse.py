@@ -113,7 +113,7 @@ def parse_request(data: bytes) -> ClientRequest:
         output_schema=body.text.format.schema if body.text and body.text.format else None,
         stream=bool(body.stream),
         continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
-        ignored=tuple(f"the tool {name}, which OpenAI runs itself" for name in other_tools),
+        ignored=tuple(f"the tool of type {name}" for name in other_tools),
     )
 
 
@@ -163,7 +163,8 @@ def _input_step(item: _Item) -> ClientStep:
 
 def _output_text(output: Any) -> str:
     if isinstance(output, list):
-        return "\n\n".join(part["text"] for part in output if isinstance(part, dict) and "text" in part)
+        texts = (part.get("text") for part in output if isinstance(part, dict))
+        return "\n\n".join(text for text in texts if isinstance(text, str))
     return json_text(output)
 
 

@@ -16,12 +16,12 @@ from thinkaloud.canon import (
     Usage,
 )
 from thinkaloud.dialects.writer import (
-    ErrorReport,
     ResponseFormat,
     ResponseHead,
     call_id,
     encode_json,
     finish_of,
+    openai_error,
     sent_to_client,
     shown_blocks,
     sse,
@@ -159,12 +159,6 @@ def whole_response(turn: Turn, head: ResponseHead) -> dict[str, object]:
     return response
 
 
-def error_body(error: ErrorReport) -> dict[str, object]:
-    """Return the body that tells about a request that was refused."""
-    kind = "invalid_request_error" if 400 <= error.status < 500 else "server_error"
-    return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
-
-
 def _response(head: ResponseHead, status: str) -> dict[str, object]:
     return {
         "id": f"resp_{head.turn}",
@@ -205,7 +199,7 @@ def _item(head: ResponseHead, block: Block, kind: Kind, status: str) -> dict[str
             summary = [_summary(text)] if text else []
             return {"id": item_id, "type": "reasoning", "summary": summary, "encrypted_content": reference}
         case Kind.TOOL_CALL:
-            call = {"call_id": call_id(head, block), "name": block.name, "arguments": text}
+            call = {"call_id": call_id(head.turn, block), "name": block.name, "arguments": text}
             return {"id": item_id, "type": "function_call", "status": status, **call}
     content = [_output_text(text)] if text else []
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
@@ -219,10 +213,8 @@ def _output_text(text: str) -> dict[str, object]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _usage(usage: Usage) -> dict[str, object] | None:
-    """Return the counts, or nothing without any. The format demands all of them: an unknown one is 0."""
-    if usage.input is None and usage.output is None:
-        return None
+def _usage(usage: Usage) -> dict[str, object]:
+    """Return the counts. Clients demand all of them, so an unknown one is 0."""
     return {
         "input_tokens": usage.input or 0,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0},
@@ -232,4 +224,4 @@ def _usage(usage: Usage) -> dict[str, object] | None:
     }
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, error_body)
+RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, openai_error)

@@ -8,6 +8,7 @@ or that came from elsewhere, is taken as the client has it.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Event, Finish, Kind, TurnEnded, TurnStarted
 from thinkaloud.canon.requests import ToolCall, ToolMessage, UserMessage
 from thinkaloud.dialects.client_request import ClientAnswer, ClientStep
-from thinkaloud.dialects.writer import parse_thought_reference
+from thinkaloud.dialects.writer import call_id, referenced_turn
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn
 
@@ -49,19 +50,28 @@ class RememberedTurn(msgspec.Struct, frozen=True):
     turn: Turn
 
 
-def read_history(steps: Sequence[ClientStep]) -> ClientHistory:
-    """Split a client's steps into exchanges."""
+def read_history(steps: Sequence[ClientStep], before: bytes = b"") -> ClientHistory:
+    """Split a client's steps into exchanges. `before` is the fingerprint of what the client did not send."""
     exchanges: list[ClientExchange] = []
     asked: list[UserMessage | ToolMessage] = []
-    fingerprint = hashlib.sha256()
+    fingerprint = before
     for step in steps:
         if isinstance(step, ClientAnswer):
-            exchanges.append(ClientExchange(tuple(asked), step, fingerprint.digest()))
+            exchanges.append(ClientExchange(tuple(asked), step, fingerprint))
             asked = []
         else:
             asked.append(step)
-        fingerprint.update(_encode(_normalized(step)))
-    return ClientHistory(tuple(exchanges), tuple(asked), fingerprint.digest())
+        fingerprint = _after(fingerprint, step)
+    return ClientHistory(tuple(exchanges), tuple(asked), fingerprint)
+
+
+def fingerprint_after(remembered: "RememberedTurn") -> bytes:
+    """Return the fingerprint of everything up to the end of a stored turn."""
+    return _after(remembered.fingerprint, _answer_of(remembered.turn))
+
+
+def _after(fingerprint: bytes, step: ClientStep) -> bytes:
+    return hashlib.sha256(fingerprint + _encode(_normalized(step))).digest()
 
 
 def referenced_turns(history: ClientHistory) -> set[str]:
@@ -70,8 +80,8 @@ def referenced_turns(history: ClientHistory) -> set[str]:
 
 
 def _named_turns(answer: ClientAnswer) -> set[str]:
-    references = (parse_thought_reference(thought.opaque) for thought in answer.thoughts)
-    return {reference.turn for reference in references if reference is not None}
+    turns = (referenced_turn(thought.opaque) for thought in answer.thoughts)
+    return {turn for turn in turns if turn}
 
 
 def match_turns(
@@ -91,16 +101,28 @@ def match_turns(
     return matches
 
 
-def results_for(turn: Turn | None, answer: ClientAnswer, asked: Asked) -> Asked:
+def results_for(remembered: RememberedTurn | None, answer: ClientAnswer, asked: Asked) -> Asked:
     """Return what is asked, with results under the ids of the stored calls: clients may rewrite ids."""
-    calls = () if turn is None else tuple(block.call_id for block in turn.own_blocks(Kind.TOOL_CALL))
-    new_ids = {call.call_id: call_id for call, call_id in zip(answer.calls, calls, strict=False)}
+    if remembered is None:
+        return asked
+    blocks = remembered.turn.own_blocks(Kind.TOOL_CALL)
+    new_ids = {call_id(remembered.row.id, block): [block.call_id] for block in blocks}
+    for call, block in zip(answer.calls, blocks, strict=False):
+        if call.call_id:
+            new_ids[call.call_id] = [block.call_id]
+        else:  # calls without ids are answered in their order
+            new_ids.setdefault("", []).append(block.call_id)
     return tuple(
-        msgspec.structs.replace(step, call_id=new_ids.get(step.call_id, step.call_id))
+        msgspec.structs.replace(step, call_id=_next_id(new_ids, step.call_id))
         if isinstance(step, ToolMessage)
         else step
         for step in asked
     )
+
+
+def _next_id(new_ids: dict[str, list[str]], call_id: str) -> str:
+    ids = new_ids.get(call_id, [call_id])
+    return ids.pop(0) if len(ids) > 1 else ids[0]
 
 
 def events_of_answer(answer: ClientAnswer, model: str) -> list[Event]:
@@ -125,29 +147,38 @@ def events_of_answer(answer: ClientAnswer, model: str) -> list[Event]:
 
 def _gave(turn: Turn, answer: ClientAnswer) -> bool:
     """Return whether a stored turn gave this text and made these calls."""
+    return _normalized(_answer_of(turn)) == _normalized(answer)
+
+
+def _answer_of(turn: Turn) -> ClientAnswer:
     text = "".join(block.text for block in turn.own_blocks(Kind.TEXT))
-    calls = tuple(
-        ToolCall(block.call_id, block.name, block.text) for block in turn.own_blocks(Kind.TOOL_CALL)
-    )
-    return _normalized(ClientAnswer(text, calls)) == _normalized(answer)
+    calls = (ToolCall(block.call_id, block.name, block.text) for block in turn.own_blocks(Kind.TOOL_CALL))
+    return ClientAnswer(text, tuple(calls))
 
 
 def _normalized(step: ClientStep) -> object:
-    """Return what of a step is the same whenever the client sends it: no ids, no thoughts, no white space."""
+    """Return what of a step is the same whenever the client sends it: no ids, no thoughts, no outer space."""
     match step:
         case UserMessage():
-            return "user", _flat(step.text), step.images, [file.data for file in step.files]
+            return "user", _trimmed(step.text), step.images, [file.data for file in step.files]
         case ToolMessage():
-            return "tool", _flat(step.result), step.images
-    return "assistant", _flat(step.text), [(call.name, _canonical(call.arguments)) for call in step.calls]
+            return "tool", _trimmed(step.result), step.images
+    return "assistant", _trimmed(step.text), [(call.name, _canonical(call.arguments)) for call in step.calls]
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+def _trimmed(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()
 
 
-def _canonical(arguments: str) -> bytes:
+def _canonical(arguments: str) -> str:
+    """Return arguments in one spelling: clients write them anew, with other spaces, or 1 for 1.0."""
     try:
-        return _encode(msgspec.json.decode(arguments or "{}"))
-    except msgspec.MsgspecError:
-        return arguments.encode()
+        value = json.loads(arguments or "{}", parse_float=_number)
+        return json.dumps(value, sort_keys=True)
+    except (ValueError, RecursionError, OverflowError):
+        return arguments
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.client.prepare import parse_thinking
+from thinkaloud.client.prepare import Options, parse_thinking, prepare, require_key
 from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest
 from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.server.endpoints.history import (
@@ -18,6 +18,7 @@ from thinkaloud.server.endpoints.history import (
     ClientHistory,
     RememberedTurn,
     events_of_answer,
+    fingerprint_after,
     match_turns,
     read_history,
     referenced_turns,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
 
+MAX_COPIED_ANSWERS = 2000
+"""The most answers of a client's history that are copied into a new session."""
+
+
 class _CopiedExchange(NamedTuple):
     """An exchange of a client's history, and the stored turn behind it with the lines of its log."""
 
@@ -49,15 +54,15 @@ async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientReq
     It follows the stored turn that gave the last answer in the client's history. If there is none, or its
     session is busy with another request, a new session gets a copy of the history first.
     """
+    # Refuse a model that cannot be asked before anything is copied.
+    require_key(prepare("", model=request.model, options=Options(catalog=gateway.catalog)).route)
+    if request.continues:
+        return await _continue_named(gateway, owner, request)
     history = read_history(request.steps)
-    last = await gateway.database.read(lambda conn: _find_last(conn, owner, history, request.continues))
+    last = await gateway.database.read(lambda conn: _find_last(conn, owner, history))
     if last is not None:
-        followed = last.row
-        session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, followed))
         try:
-            if session is not None:
-                body = _new_turn(request, history, last, follows=followed.id)
-                return await gateway.turns.start(session, body, client_history=history.fingerprint)
+            return await _follow(gateway, request, history, last)
         except sessions.TurnRunning:
             pass  # a second request of the same conversation, at the same time: it gets its own session
     session, last = await _copy_history(gateway, owner, request.model, history)
@@ -69,12 +74,32 @@ async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientReq
         raise
 
 
-def _find_last(
-    conn: Connection, owner: Owner, history: ClientHistory, continues: str
-) -> RememberedTurn | None:
+async def _continue_named(gateway: "Gateway", owner: Owner, request: ClientRequest) -> StartedTurn:
+    """Start a turn that follows the one whose id the client sent in place of the conversation."""
+    named = await gateway.database.read(lambda conn: _remembered(conn, owner, (), (request.continues,)))
+    if not named or not named[0].fingerprint:
+        raise Refused(
+            "The response that this request continues is not known here, or has not ended. Send the whole "
+            "conversation instead."
+        )
+    history = read_history(request.steps, fingerprint_after(named[0]))
+    if history.exchanges:
+        raise Refused("Send either `previous_response_id` or the earlier answers, not both.")
+    return await _follow(gateway, request, history, named[0])
+
+
+async def _follow(
+    gateway: "Gateway", request: ClientRequest, history: ClientHistory, last: RememberedTurn
+) -> StartedTurn:
+    session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, last.row))
+    if session is None:
+        raise sessions.SessionGone("The session of this conversation was deleted. Send the request again.")
+    body = _new_turn(request, history, last, follows=last.row.id)
+    return await gateway.turns.start(session, body, client_history=history.fingerprint)
+
+
+def _find_last(conn: Connection, owner: Owner, history: ClientHistory) -> RememberedTurn | None:
     """Return the stored turn that gave the last answer, to exactly the history that the client still has."""
-    if continues:
-        return _find_named(conn, owner, continues)
     if not history.exchanges:
         return None
     exchange = history.exchanges[-1]
@@ -90,15 +115,6 @@ def _find_all(conn: Connection, owner: Owner, history: ClientHistory) -> list[_C
         _CopiedExchange(exchange, match, [] if match is None else list(log_lines(conn, match.row.key)))
         for exchange, match in zip(history.exchanges, match_turns(history.exchanges, remembered), strict=True)
     ]
-
-
-def _find_named(conn: Connection, owner: Owner, turn_id: str) -> RememberedTurn:
-    for remembered in _remembered(conn, owner, (), (turn_id,)):
-        return remembered
-    raise Refused(
-        "The response that this request continues is not known here, or has not ended. Send the whole "
-        "conversation instead."
-    )
 
 
 def _remembered(
@@ -118,10 +134,10 @@ def _new_turn(
     request: ClientRequest, history: ClientHistory, last: RememberedTurn | None, *, follows: str = ""
 ) -> NewTurn:
     answer = history.exchanges[-1].answer if history.exchanges else ClientAnswer()
-    asked = results_for(last.turn if last else None, answer, history.asked)
+    asked = results_for(last, answer, history.asked)
     prompts = [step for step in asked if isinstance(step, UserMessage)]
     setting = parse_thinking(request.thinking)
-    return NewTurn(
+    body = NewTurn(
         prompt="\n\n".join(prompt.text for prompt in prompts if prompt.text),
         images=tuple(
             ImageBody(media_type=image.media_type, data=image.data)
@@ -164,6 +180,11 @@ def _new_turn(
         ),
         tool_choice=request.tool_choice,
     )
+    try:
+        # The bounds of the fields hold for every client.
+        return msgspec.convert(msgspec.to_builtins(body), NewTurn)
+    except msgspec.ValidationError as error:
+        raise Refused(f"The request cannot be carried out: {error}.") from None
 
 
 async def _copy_history(
@@ -174,19 +195,28 @@ async def _copy_history(
     Turns that are known are copied whole, others are as the client has them. Each is saved by itself, because
     a long write would delay all other turns.
     """
+    if len(history.exchanges) > MAX_COPIED_ANSWERS:
+        raise Refused(
+            f"The conversation has more than {MAX_COPIED_ANSWERS:,} answers, and its last one is not known "
+            "here. Shorten it."
+        )
     now_ms = gateway.now_ms()
     session = await gateway.database.write(
         lambda conn: sessions.create(conn, owner, now_ms=now_ms, model=model)
     )
     if not history.exchanges:
         return session, None
-    await gateway.database.write(lambda conn: sessions.hide(conn, session))
-    copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
-    previous: _CopiedExchange | None = None
-    for copy in copies:
-        save = await asyncio.to_thread(_prepare_copy, session, copy, previous, now_ms)
-        await gateway.database.write(save)
-        previous = copy
+    try:
+        await gateway.database.write(lambda conn: sessions.hide(conn, session))
+        copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
+        for previous, copy in zip((None, *copies), copies, strict=False):
+            save = await asyncio.to_thread(_prepare_copy, session, copy, previous, now_ms)
+            await gateway.database.write(save)
+    except BaseException:  # also a client that left meanwhile
+        await asyncio.shield(
+            gateway.database.write(lambda conn: sessions.drop_partial_imports(conn, session))
+        )
+        raise
     session = await gateway.database.write(lambda conn: sessions.end_import(conn, session, now_ms))
     return session, copies[-1].match
 
@@ -198,8 +228,7 @@ def _prepare_copy(
     exchange, match = copy.exchange, copy.match
     asked = exchange.asked
     if previous is not None:
-        turn = previous.match.turn if previous.match else None
-        asked = results_for(turn, previous.exchange.answer, asked)
+        asked = results_for(previous.match, previous.exchange.answer, asked)
     if match is None:
         events = events_of_answer(exchange.answer, session.model)
         entries = [Entry(seq, event) for seq, event in enumerate(events)]
@@ -208,6 +237,7 @@ def _prepare_copy(
     request = TurnRequest(
         messages=asked,
         model=match.row.model if match else session.model,
+        agent=match.row.agent if match else "",
         provider=match.row.provider if match else "",
         prefix=match.row.prefix if match else "",
         client_history=exchange.fingerprint,

@@ -6,9 +6,9 @@ turn, as it would at the provider.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from thinkaloud.canon import BlockStarted, Entry, TurnEnded, TurnFailed
 from thinkaloud.dialects import DIALECTS
@@ -22,11 +22,9 @@ from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn, apply
 
-if TYPE_CHECKING:
-    from thinkaloud.server.gateway import Gateway
-
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+_T = TypeVar("_T")
 
 _PATIENCE_S = 5.0
 """How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
@@ -34,6 +32,8 @@ _STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400}
 """The status of failures that are no response of the provider. Its own refusals have its status."""
 _FAILED_STATUS = 502
 _FIRST_EVENTS = (BlockStarted, TurnEnded, TurnFailed)
+IGNORED_HEADER = b"x-thinkaloud-ignored"
+"""What of the request was not honoured."""
 REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -43,25 +43,33 @@ async def respond(request: RouteRequest, dialect: str, receive: Receive, send: S
     response_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
     assert response_format is not None
     assert parse is not None
-    gateway, client_request = request.gateway, parse(request.raw_body)
-    started = await start_client_turn(gateway, request.owner, client_request)
-    head = _response_head(started.turn, client_request, request.headers)
-    thought_filter = ThoughtFilter(request.grant.thinking_of(started.turn))
-    response = _ClientResponse(gateway, started.turn, head, response_format, thought_filter, send)
-    sending = response.send_stream() if client_request.stream else response.send_whole()
+    client_request = parse(request.raw_body)
     disconnected = asyncio.create_task(_wait_for_disconnect(receive))
-    answering = asyncio.create_task(sending)
+    starting = asyncio.create_task(start_client_turn(request.gateway, request.owner, client_request))
     try:
-        await asyncio.wait((disconnected, answering), return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            await gateway.turns.cancel(started.turn)
-            raise ClientGone
-        await answering
+        started = await _unless_gone(starting, disconnected)
+        response = _ClientResponse(request, client_request, started.turn, response_format, send)
+        sending = response.send_stream() if client_request.stream else response.send_whole()
+        try:
+            await _unless_gone(asyncio.create_task(sending), disconnected)
+        except ClientGone:
+            await request.gateway.turns.cancel(started.turn)
+            raise
     finally:
-        for task in (disconnected, answering):
+        disconnected.cancel()
+
+
+async def _unless_gone(task: asyncio.Task[_T], disconnected: asyncio.Task[None]) -> _T:
+    """Return the result of a task. It is cancelled if the client disconnects first."""
+    try:
+        await asyncio.wait((disconnected, task), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGone
+        return await task
+    finally:
+        if not task.done():
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait((task,))
 
 
 def error_for_client(error: HttpErrorResponse, dialect: str) -> tuple[int, bytes]:
@@ -83,18 +91,18 @@ class _ClientResponse:
 
     def __init__(
         self,
-        gateway: "Gateway",
+        request: RouteRequest,
+        client_request: ClientRequest,
         row: TurnRow,
-        head: ResponseHead,
         response_format: ResponseFormat,
-        thought_filter: ThoughtFilter,
         send: Send,
     ) -> None:
-        self._gateway = gateway
+        self._gateway = request.gateway
         self._row = row
-        self._head = head
+        self._head = _response_head(row, client_request, request.headers)
+        self._ignored = client_request.ignored
         self._format = response_format
-        self._filter = thought_filter
+        self._filter = ThoughtFilter(request.grant.thinking_of(row))
         self._send = send
         self._request_id = f"req_{row.id}"
         self._last = -1
@@ -133,9 +141,16 @@ class _ClientResponse:
         return entries
 
     async def _stream_data(self, entries: list[Entry] | None) -> AsyncIterator[bytes]:
-        writer, turn = self._format.make_writer(self._head), Turn()
+        writer, turn, heartbeat_s = (
+            self._format.make_writer(self._head),
+            Turn(),
+            self._gateway.settings.heartbeat_s,
+        )
+        loop = asyncio.get_running_loop()
+        sent_s = loop.time()
         while True:
-            data = writer.keep_alive() if entries is None else b""
+            # Entries that the user may not see leave a stream as silent as none.
+            data = writer.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
             for entry in entries or ():
                 apply(turn, entry)
                 data += writer.feed(entry.event, turn)
@@ -144,9 +159,10 @@ class _ClientResponse:
                 await self._gateway.turns.wait_until_saved(self._row.key)
             if data:
                 yield data
+                sent_s = loop.time()
             if not turn.live:
                 return
-            entries = await self._next_entries(self._gateway.settings.heartbeat_s)
+            entries = await self._next_entries(heartbeat_s)
 
     async def send_whole(self) -> None:
         """Send the turn when it has ended."""
@@ -179,6 +195,9 @@ class _ClientResponse:
             (b"x-request-id", request_id),
             (b"x-accel-buffering", b"no"),
         ]
+        if self._ignored:
+            ignored = ", ".join(self._ignored).encode("ascii", "replace")
+            headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         if length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({"type": "http.response.start", "status": status, "headers": headers})

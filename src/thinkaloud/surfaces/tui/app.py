@@ -75,7 +75,7 @@ class ChatApp(App[str]):
         await self.push_screen(self.chat_screen)
         self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
         if problem is not None:
-            self.tell_error(problem)
+            self.show_error(problem)
 
     @property
     def shown_session(self) -> str:
@@ -104,13 +104,13 @@ class ChatApp(App[str]):
         lines = [words.text("quit.runs")] if turns_go_on and self._turns_run else []
         return [*lines, words.text("quit.go_on", name=f"thinkaloud chat -s {session}")] if session else lines
 
-    def tell(self, text: str) -> None:
+    def show_notice(self, text: str) -> None:
         """Show a short notice."""
-        self.chat_screen.status_line.tell(text)
+        self.chat_screen.status_line.show_notice(text)
 
-    def tell_error(self, error: Exception) -> None:
+    def show_error(self, error: Exception) -> None:
         """Show an error until the person has had time to read it."""
-        self.chat_screen.status_line.tell(str(error), error=True)
+        self.chat_screen.status_line.show_notice(str(error), error=True)
 
     async def save_display(self, display: Display) -> None:
         """Draw with other settings, and save them as the user's preferences."""
@@ -120,7 +120,7 @@ class ChatApp(App[str]):
         try:
             await self.backend.save_preferences(preferences)
         except (Refused, BackendUnreachable) as error:
-            self.tell_error(error)
+            self.show_error(error)
 
     def use_theme(self, name: str) -> None:
         """Use the light or the dark theme, and save the choice."""
@@ -150,7 +150,7 @@ class ChatApp(App[str]):
 
     def action_help_quit(self) -> None:
         """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
-        self.tell(self.display_settings.words.text("quit.how"))
+        self.show_notice(self.display_settings.words.text("quit.how"))
 
     async def action_quit(self) -> None:
         """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""

@@ -134,7 +134,7 @@ class ChatScreen(Screen[None]):
         try:
             await flow
         except (Refused, BackendUnreachable) as error:
-            self.chat_app.tell_error(error)
+            self.chat_app.show_error(error)
 
     # What `ChatState` tells.
 
@@ -187,11 +187,11 @@ class ChatScreen(Screen[None]):
             self._show_status()
             return
         except Refused as error:
-            self.chat_app.tell_error(error)
+            self.chat_app.show_error(error)
             return
         if self._gateway_lost:
             self._gateway_lost = ""
-            self.chat_app.tell(self.display_settings.words.text("gateway.back"))
+            self.chat_app.show_notice(self.display_settings.words.text("gateway.back"))
             self._show_status()
         for chat, chat_turn in self.state.unfollowed():
             self.run_flow(self.state.follow(chat, chat_turn))

@@ -48,7 +48,7 @@ async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
         raise Refused(display.words.text("thinking.usage", name=argument))
     await screen.chat_app.save_display(display.with_policy(policy))
     key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
-    screen.chat_app.tell(Words(display.locale).text(key))
+    screen.chat_app.show_notice(Words(display.locale).text(key))
 
 
 async def toggle_blocks(screen: "ChatScreen") -> None:
@@ -133,7 +133,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
         raise Refused(
             words.text("export.failed", name=str(path), reason=error.strerror or str(error))
         ) from None
-    screen.chat_app.tell(words.text("export.done", name=str(path)))
+    screen.chat_app.show_notice(words.text("export.done", name=str(path)))
 
 
 def _existing(screen: "ChatScreen", session: str) -> SessionInfo:
@@ -273,7 +273,9 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
     if not text:
         raise Refused(screen.display_settings.words.text("copy.nothing"))
     screen.chat_app.copy_to_clipboard(text)
-    screen.chat_app.tell(screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done"))
+    screen.chat_app.show_notice(
+        screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done")
+    )
 
 
 async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:

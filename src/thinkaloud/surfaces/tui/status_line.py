@@ -40,7 +40,7 @@ class StatusLine(Static):
         if not self._notice:
             self._draw()
 
-    def tell(self, text: str, *, error: bool = False) -> None:
+    def show_notice(self, text: str, *, error: bool = False) -> None:
         """Show a notice instead of the one before."""
         self._notice = clean(text)
         self._draw(error=error)
