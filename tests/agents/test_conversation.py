@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,8 +14,10 @@ import thinkaloud
 from thinkaloud import Agent, Conversation, Options, Refused, Tool, ToolDefinition, ToolMessage
 from thinkaloud.agents import from_function
 from thinkaloud.canon import Kind
+from thinkaloud.canon.requests import Image
 from thinkaloud.catalog import Catalog, builtin_catalog
 from thinkaloud.client import ProviderRefused
+from thinkaloud.context import ContextMode, UnsupportedThoughts
 from thinkaloud.simulators import Fault, ScriptedAnswer, ScriptedToolCall
 from thinkaloud.transcript import Ending
 
@@ -181,6 +184,54 @@ def test_question_that_fails_before_the_answer_is_not_part_of_the_conversation()
         assert conversation.ask("And red?").answer == "The path is longer."
     with pytest.raises(Refused, match="prompt is empty"):
         conversation.ask("")
+
+
+OWN_SETTINGS: dict[str, dict[str, Any]] = {
+    "thinking": {"thinking": 0},
+    "temperature": {"options": Options(temperature=0)},
+    "top_p": {"options": Options(top_p=0.5)},
+    "stop": {"options": Options(stop=("\n",))},
+    "seed": {"options": Options(seed=0)},
+    "extra": {"options": Options(extra={"user": "ana"})},
+    "system": {"options": Options(system="Be brief.")},
+    "tools": {"options": Options(tools=(ToolDefinition("look_up"),))},
+    "tool_choice": {"options": Options(tool_choice="none")},
+    "max_tokens": {"options": Options(max_tokens=100)},
+    "output": {"options": Options(output={"type": "object"})},
+    "cache": {"options": Options(cache=False)},
+    "context_mode": {"options": Options(context_mode=ContextMode.STRIP)},
+}
+
+
+@pytest.mark.parametrize("name", OWN_SETTINGS)
+def test_agent_refuses_settings_that_it_has_itself(name: str) -> None:
+    with pytest.raises(Refused, match=rf"An agent has its own settings\. Set {name} in the agent\."):
+        Conversation(Agent(name="Weather", model=CLAUDE), **OWN_SETTINGS[name])
+
+
+@pytest.mark.parametrize("model", [CLAUDE, Agent(name="Weather", model=CLAUDE)])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("images", Options(images=(Image("image/png", "aGk="),))),
+        ("files", Options(files=("a.pdf",))),
+        ("stream", Options(stream=False)),
+        ("unsupported", Options(unsupported=UnsupportedThoughts.NOTE)),
+    ],
+)
+def test_conversation_refuses_options_that_it_does_not_use(
+    model: str | Agent, name: str, options: Options
+) -> None:
+    with pytest.raises(Refused, match=f"does not use the option {name}"):
+        Conversation(model, options=options)
+
+
+def test_tool_choice_of_the_options_is_sent() -> None:
+    with running_simulator("anthropic", [FIRST]) as server:
+        catalog = simulated_catalog(anthropic=f"{server.url}/v1")
+        options = Options(catalog=catalog, tool_choice="none")
+        Conversation(CLAUDE, tools=[weather], options=options).ask("Why?")
+        assert server.requests[0].body["tool_choice"] == {"type": "none"}
 
 
 class Sky(msgspec.Struct):

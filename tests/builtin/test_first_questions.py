@@ -11,14 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.builtin import Connections, LocalServer, ProviderKey, SolverReply, Surroundings, check, solve
+from thinkaloud.builtin import (
+    Connections,
+    LocalServer,
+    ProviderKey,
+    SolverEnvironment,
+    SolverReply,
+    check,
+    solve,
+)
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills import SKILLS
 from thinkaloud.builtin.typos import mended, one_edit_apart
 from thinkaloud.builtin.words import Language
 
-NOW = Surroundings(now=lambda: datetime(2026, 11, 17, 9, 30))
+NOW = SolverEnvironment(now=lambda: datetime(2026, 11, 17, 9, 30))
 QUESTIONS: list[tuple[str, str, str]] = [
     (question, language, pattern)
     for question, language, pattern in tomllib.loads(
@@ -32,7 +40,7 @@ BEGIN, END = "<!-- first questions -->\n", "<!-- end of first questions -->"
 
 
 def reply_to(question: str) -> SolverReply:
-    return solve(question, surroundings=NOW)
+    return solve(question, environment=NOW)
 
 
 @pytest.mark.parametrize(("question", "language", "pattern"), QUESTIONS)
@@ -68,7 +76,7 @@ def test_connect_names_servers_and_keys_and_shows_no_key(monkeypatch: pytest.Mon
         (ProviderKey("anthropic", "variable ANTHROPIC_API_KEY", "anthropic/claude-opus-4.5"),),
     )
     reply = solve(
-        "how do I connect a real model?", surroundings=Surroundings(connections=lambda: connections)
+        "how do I connect a real model?", environment=SolverEnvironment(connections=lambda: connections)
     )
     assert not UNFINISHED_LIST.search(reply.answer)
     assert "ollama runs at http://127.0.0.1:11434: ollama/qwen3:8b, ollama/a, ollama/b\n" in reply.answer
@@ -81,7 +89,7 @@ def test_connections_are_looked_up_only_where_asked() -> None:
         raise AssertionError("nobody asked for a real model")
 
     for question in ("hello", "make 24 from 4 7 8 8", "Write me a poem", "what can you do?"):
-        assert solve(question, surroundings=Surroundings(connections=look)).answer
+        assert solve(question, environment=SolverEnvironment(connections=look)).answer
 
 
 HOSTILE = [

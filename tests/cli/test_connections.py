@@ -6,8 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.cli.environment import KEY, UserHome, running_simulator
 
+import thinkaloud
 from thinkaloud.cli import main
-from thinkaloud.cli.connections import find_connections
+from thinkaloud.client.connections import find_connections
 from thinkaloud.client.user_catalog import load_catalog
 
 Output = pytest.CaptureFixture[str]
@@ -25,6 +26,12 @@ def test_ask_names_local_servers_and_keys(home: UserHome, capsys: Output) -> Non
     assert "- deepseek has a key (variable DEEPSEEK_API_KEY): deepseek/deepseek-" in out
     assert "Servers that answer: ollama." in err
     assert KEY not in out + err + repr(connections)
+
+
+def test_python_names_keys_like_the_command(home: UserHome) -> None:
+    home.set_keys("deepseek")
+    turn = thinkaloud.ask_sync("how do I connect a real model?", model="builtin/solver")
+    assert "- deepseek has a key (variable DEEPSEEK_API_KEY): deepseek/deepseek-" in turn.answer
 
 
 def test_another_program_at_the_port_is_not_offered(home: UserHome) -> None:

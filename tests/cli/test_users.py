@@ -19,16 +19,25 @@ def test_users_thinking_sets_and_lists_rules(home: UserHome, capsys: Output) -> 
     assert main(["users", "thinking", "ana", "--show", "nothing"]) == 0
     note = "Thinking shown to ana (all agents without a rule of their own): nothing.\n"
     assert capsys.readouterr() == ("", note)
-    assert main(["users", "thinking", "ana", "--show", "length", "--agent", "researcher"]) == 0
+    assert main(["users", "thinking", "ana", "--show", "length", "--agent", "checker"]) == 0
     capsys.readouterr()
     assert main(["users", "thinking", "ana"]) == 0
-    assert capsys.readouterr().out.split("\n") == ["nothing  all agents", "length   researcher", ""]
+    assert capsys.readouterr().out.split("\n") == ["nothing  all agents", "length   checker", ""]
     assert main(["users", "thinking", "ana", "--show", "all"]) == 0
     capsys.readouterr()
     assert main(["users", "thinking", "ana"]) == 0
-    assert capsys.readouterr().out.split() == ["length", "researcher"]
+    assert capsys.readouterr().out.split() == ["length", "checker"]
     assert main(["users", "thinking", "local", "--show", "nothing"]) != 0
     assert "operator" in capsys.readouterr().err
+
+
+def test_users_thinking_refuses_an_unknown_agent(home: UserHome, capsys: Output) -> None:
+    """A rule for a misspelt agent would hide nothing."""
+    assert main(["users", "add", "ana"]) == 0
+    assert main(["users", "thinking", "ana", "--show", "nothing", "--agent", "cheker"]) == 2
+    assert "There is no agent 'cheker', so nothing was changed." in capsys.readouterr().err
+    assert main(["users", "thinking", "ana"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 def test_users_thinking_json_lists_rules(home: UserHome, capsys: Output) -> None:

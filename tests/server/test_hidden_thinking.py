@@ -29,9 +29,9 @@ from thinkaloud.canon import (
 )
 from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
-from thinkaloud.server.thought_filter import ThoughtFilter, hide_in_entries, hide_thoughts
+from thinkaloud.server.thought_filter import ThoughtFilter, hide_in_entries, hide_thoughts, shown_to
 from thinkaloud.store import users
-from thinkaloud.store.rows import ThinkingShown
+from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
 from thinkaloud.transcript import fold_entries, unfold
 
 SECRET = "canarythought"
@@ -177,6 +177,56 @@ def test_rule_of_an_agent_overrides_that_for_all(tmp_path: Path) -> None:
             assert seen.turn.reasoning == SECRET, "the operator sees everything"
 
     asyncio.run(story())
+
+
+def test_thinking_of_an_assistant_is_hidden_also_when_its_caller_is_changed(tmp_path: Path) -> None:
+    """A user could otherwise read it through an agent of their own."""
+    task = [{"name": "checker", "arguments": {"task": "Is it a bird?"}}]
+
+    async def story() -> None:
+        async with start_gateway(
+            tmp_path,
+            script=[
+                {"thinking": "I ask.", "tool_calls": task},
+                {"thinking": SECRET, "text": "It is."},
+                {"thinking": "Good.", "text": "Yes."},
+            ],
+        ) as operator:
+            spec = {"name": "Checker", "model": operator.model, "thinking": True}
+            checker = (await operator.call("POST", "/api/agents", spec, status=201))["id"]
+            async with restricted_caller(operator, ThinkingShown.NOTHING, checker) as caller:
+                own = {**spec, "name": "Own"}
+                with_checker = {**own, "assistants": [checker]}
+                agent = (await caller.call("POST", "/api/agents", with_checker, status=201))["id"]
+                turn = await caller.start_turn(await caller.create_session(agent=agent))
+                await caller.call("PUT", f"/api/agents/{agent}", own)
+                streamed = await caller.read_stream(turn)
+                stored = await caller.call("GET", f"/api/turns/{turn}")
+                assert streamed.turn.answer == stored["copy_text"] == "Yes."
+                assert SECRET.encode() not in streamed.data
+                assert SECRET not in str(stored)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("agent", "assistants", "shown"),
+    [
+        ("", None, ThinkingShown.ALL),
+        ("a", (), ThinkingShown.ALL),
+        ("a", ("b", "c"), ThinkingShown.LENGTH),
+        ("a", ("c", "d"), ThinkingShown.NOTHING),
+        ("d", ("c",), ThinkingShown.NOTHING),
+        ("a", None, ThinkingShown.NOTHING),
+    ],
+)
+def test_strictest_rule_of_an_agent_and_its_assistants_holds(
+    agent: str, assistants: tuple[str, ...] | None, shown: ThinkingShown
+) -> None:
+    """Of a turn from before assistants were recorded, every agent with a rule may have been one."""
+    rules = {"c": ThinkingShown.LENGTH, "d": ThinkingShown.NOTHING}
+    row = TurnRow(1, "trn", 1, 0, TurnState.DONE, agent, "m", "p", "", 1, 2, 1, assistants=assistants)
+    assert shown_to(rules, row) is shown
 
 
 def test_hidden_stream_is_resumed_and_ends_with_204(tmp_path: Path) -> None:

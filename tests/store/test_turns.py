@@ -55,6 +55,24 @@ def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: 
     assert tuple(stored_row) == ("me", NOW_MS + 9)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "assistants"), [((), ("b",)), (("a",), ("a", "b")), (("b", "c"), ("b", "c")), (None, None)]
+)
+def test_assistants_of_a_resumed_turn_are_added(
+    conn: Connection,
+    ana: Owner,
+    session: Session,
+    recorded: tuple[str, ...] | None,
+    assistants: tuple[str, ...] | None,
+) -> None:
+    request = TurnRequest(messages=(UserMessage("Hm?"),), model="demo", agent="x", assistants=recorded)
+    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me", lease_until_ms=NOW_MS + 9)
+    assert started.turn.assistants == recorded
+    resumed = turns.add_assistants(conn, started.turn, ("b",))
+    assert resumed.assistants == assistants
+    assert turns.get(conn, ana, resumed.id) == resumed
+
+
 def test_request_messages_are_returned_unchanged(conn: Connection, ana: Owner, session: Session) -> None:
     request_messages = (
         UserMessage("Look:", (Image("image/png", "aGk="), Image("image/gif", "aG8="))),

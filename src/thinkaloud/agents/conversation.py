@@ -31,6 +31,15 @@ SHOWN_KINDS = (Kind.REASONING, Kind.TEXT)
 Approver = Callable[[Block], bool]
 """Decides whether a call of a tool that needs an approval may run."""
 
+_USED_WITH_AGENT = ("catalog", "client", "on_thinking_unavailable")
+_UNUSED = {
+    "images": "Pass them with a question: ask(text, files=[...]).",
+    "files": "Pass them with a question: ask(text, files=[...]).",
+    "stream": "Leave it out: `ask` returns the whole turn, and `stream` iterates over it.",
+    "unsupported": "Leave it out, or pass `conversation.context` to `thinkaloud.ask` with this option.",
+}
+"""Options that a conversation does not use, and what to do instead."""
+
 
 class Delta(msgspec.Struct, frozen=True):
     """A piece of a thought or of the answer, as it arrives. `kind` is `reasoning` or `text`."""
@@ -72,6 +81,7 @@ class Conversation:
         approve: Approver | None = None,
     ) -> None:
         self._options = options or Options()
+        _refuse_unused(model, thinking, self._options)
         agent = _model_agent(model, thinking, self._options) if isinstance(model, str) else model
         own_tools = tuple(_as_tool(tool) for tool in tools if not isinstance(tool, ToolDefinition))
         definitions = tuple(tool for tool in tools if isinstance(tool, ToolDefinition))
@@ -207,6 +217,21 @@ def _new_steps(text: str, settings: AskSettings) -> tuple[Step, ...]:
     raise Refused("The prompt is empty, so nothing was sent. Pass a text, files or results.")
 
 
+def _refuse_unused(model: str | Agent, thinking: str | int | None, options: Options) -> None:
+    """Refuse settings that would have no effect."""
+    defaults, fields = Options(), Options.__struct_fields__
+    chosen = [name for name in fields if getattr(options, name) != getattr(defaults, name)]
+    for name in chosen:
+        if name in _UNUSED:
+            raise Refused(f"A conversation does not use the option {name}. {_UNUSED[name]}")
+    if isinstance(model, Agent):
+        own = [name for name in chosen if name not in _USED_WITH_AGENT]
+        if thinking is not None:
+            own.append("thinking")
+        if own:
+            raise Refused(f"An agent has its own settings. Set {', '.join(own)} in the agent.")
+
+
 def _model_agent(model: str, thinking: str | int | None, options: Options) -> Agent:
     """Return the agent that asks a model with these options."""
     return msgspec.structs.replace(
@@ -214,6 +239,7 @@ def _model_agent(model: str, thinking: str | int | None, options: Options) -> Ag
         thinking=thinking,
         system=options.system,
         client_tools=options.tools,
+        tool_choice=options.tool_choice,
         max_tokens=options.max_tokens,
         sampling=merge_sampling(bare_model(model).sampling, options),
         output_schema=None if options.output is None else output_schema(options.output),

@@ -217,6 +217,11 @@ def agent_tree(agent: Agent) -> Iterator[Agent]:
             pending += reversed(current.assistants)
 
 
+def assistant_ids(agent: Agent) -> tuple[str, ...]:
+    """Return the ids of all agents that an agent may call, directly or through others."""
+    return tuple(below.id for below in agent_tree(agent) if below is not agent)
+
+
 def _assistant_definition(assistant: Agent) -> canon.ToolDefinition:
     description = assistant.description or f"The assistant {assistant.name}."
     return canon.ToolDefinition(

@@ -5,7 +5,7 @@ provider; `solve` and `check` do the same without a server.
 """
 
 from thinkaloud.builtin.checker import check
-from thinkaloud.builtin.question import Connections, LocalServer, ProviderKey, Surroundings, Verdict
+from thinkaloud.builtin.question import Connections, LocalServer, ProviderKey, SolverEnvironment, Verdict
 from thinkaloud.builtin.server import SolverServer, run_solver
 from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
 
@@ -13,10 +13,10 @@ __all__ = [
     "Connections",
     "LocalServer",
     "ProviderKey",
+    "SolverEnvironment",
     "SolverReply",
     "SolverServer",
     "SolverToolCall",
-    "Surroundings",
     "Verdict",
     "check",
     "run_solver",

@@ -2,12 +2,12 @@
 
 from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.parse import AnswerCheck, ParsedQuestion, parse
-from thinkaloud.builtin.question import Surroundings, Verdict
+from thinkaloud.builtin.question import SolverEnvironment, Verdict
 
 
-def check(question: str, answer: str, surroundings: Surroundings | None = None) -> Verdict:
+def check(question: str, answer: str, environment: SolverEnvironment | None = None) -> Verdict:
     """Checks an answer to a question that the solver can read."""
-    return check_parsed(parse(question, surroundings), answer)
+    return check_parsed(parse(question, environment), answer)
 
 
 def check_parsed(parsed: ParsedQuestion, answer: str) -> Verdict:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.builtin.question import Surroundings
+from thinkaloud.builtin.question import SolverEnvironment
 from thinkaloud.builtin.solver import Solution, SolverReply, SolverToolCall, find_solution
 from thinkaloud.builtin.words import exact_text, expression_text, phrase
 
@@ -73,12 +73,12 @@ def reply_to(
     messages: Sequence[InputMessage],
     tools: Mapping[str, ToolFunction],
     *,
-    surroundings: Surroundings | None = None,
+    environment: SolverEnvironment | None = None,
 ) -> SolverReply:
     """Returns the next reply; there must be a message of the user."""
     index = max(index for index, message in enumerate(messages) if message.role == "user")
     question = messages[index].text
-    solution = find_solution(question, surroundings)
+    solution = find_solution(question, environment)
     checks = _ToolChecks(solution, _tool_results(messages[index + 1 :]))
     call = checks.next_call(question, tools)
     if call is None:

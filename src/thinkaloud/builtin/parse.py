@@ -11,7 +11,7 @@ import msgspec
 
 from thinkaloud.builtin import skills
 from thinkaloud.builtin.numerals import with_digits
-from thinkaloud.builtin.question import Puzzle, Reading, Remark, Surroundings
+from thinkaloud.builtin.question import Puzzle, Reading, Remark, SolverEnvironment
 from thinkaloud.builtin.skills.talk import without_greeting
 from thinkaloud.builtin.typos import mended
 from thinkaloud.builtin.words import Language, Unsolvable, detect_language, normalize
@@ -48,7 +48,7 @@ class _TextReading(msgspec.Struct, frozen=True):
     mended: bool = False
 
 
-def parse(text: str, surroundings: Surroundings | None = None) -> ParsedQuestion:
+def parse(text: str, environment: SolverEnvironment | None = None) -> ParsedQuestion:
     """Parses a question, whatever it is."""
     text = text.strip()
     language = detect_language(text[:MAX_QUESTION_CHARACTERS])
@@ -60,7 +60,7 @@ def parse(text: str, surroundings: Surroundings | None = None) -> ParsedQuestion
     for candidate in _readings(text):
         language = detect_language(candidate.text)
         normalized = normalize(candidate.text)
-        reading = Reading(candidate.text, normalized, language, surroundings or Surroundings())
+        reading = Reading(candidate.text, normalized, language, environment or SolverEnvironment())
         read_as = candidate.text if candidate.text != text else ""
         try:
             question = skills.recognise(reading)

@@ -40,7 +40,7 @@ class Connections(msgspec.Struct, frozen=True):
     keys: tuple[ProviderKey, ...] = ()
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class SolverEnvironment(msgspec.Struct, frozen=True):
     """What the solver can look up besides the question: the local time, and which models could be asked."""
 
     now: Callable[[], datetime] = datetime.now
@@ -53,12 +53,12 @@ class Reading(msgspec.Struct, frozen=True):
     text: str
     normalized: str
     language: Language
-    surroundings: Surroundings
+    environment: SolverEnvironment
 
     @property
     def today(self) -> date:
         """The present date."""
-        return self.surroundings.now().date()
+        return self.environment.now().date()
 
 
 class Conclusion(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
-from thinkaloud.builtin.question import Surroundings
+from thinkaloud.builtin.question import SolverEnvironment
 from thinkaloud.builtin.solver import SolverReply
 
 MODEL = "solver"
@@ -69,10 +69,10 @@ _decoder = msgspec.json.Decoder(CompletionRequest)
 class SolverServer:
     """The solver on a port; `pace` is in pieces per second, and 0 is as fast as the client reads."""
 
-    def __init__(self, pace: float = PACE, surroundings: Surroundings | None = None) -> None:
+    def __init__(self, pace: float = PACE, environment: SolverEnvironment | None = None) -> None:
         self.port = 0
         self._pace = pace
-        self._surroundings = surroundings
+        self._environment = environment
         self._ids = count(1)
 
     @property
@@ -135,7 +135,7 @@ class SolverServer:
     async def _reply(self, body: CompletionRequest) -> SolverReply:
         """Solves in a thread, so that a long search does not block the other requests."""
         reply = await asyncio.to_thread(
-            reply_to, body.messages, body.callable_tools, surroundings=self._surroundings
+            reply_to, body.messages, body.callable_tools, environment=self._environment
         )
         return msgspec.structs.replace(reply, thinking=()) if body.reasoning_effort == "none" else reply
 
@@ -150,14 +150,14 @@ class SolverServer:
 
 @asynccontextmanager
 async def run_solver(
-    *, pace: float = PACE, port: int = 0, surroundings: Surroundings | None = None
+    *, pace: float = PACE, port: int = 0, environment: SolverEnvironment | None = None
 ) -> AsyncIterator[SolverServer]:
     """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
 
-    `pace` is how many pieces of thinking are sent per second. `surroundings` are the clock and the models
+    `pace` is how many pieces of thinking are sent per second. `environment` has the clock and the models
     that could be asked; both are read only for a question that needs them.
     """
-    server = SolverServer(pace, surroundings)
+    server = SolverServer(pace, environment)
     async with loopback.listen(server.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as server.port:
         yield server
 

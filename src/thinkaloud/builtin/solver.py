@@ -5,7 +5,7 @@ import msgspec
 from thinkaloud.builtin.checker import check, check_parsed
 from thinkaloud.builtin.narrate import shortened
 from thinkaloud.builtin.parse import AnswerCheck, ParsedQuestion, malformed, parse
-from thinkaloud.builtin.question import Conclusion, Puzzle, Surroundings
+from thinkaloud.builtin.question import Conclusion, Puzzle, SolverEnvironment
 from thinkaloud.builtin.words import Language, Unsolvable, phrase
 
 
@@ -33,18 +33,18 @@ class Solution(msgspec.Struct, frozen=True):
     conclusion: Conclusion
 
 
-def solve(question: str, *, surroundings: Surroundings | None = None) -> SolverReply:
+def solve(question: str, *, environment: SolverEnvironment | None = None) -> SolverReply:
     """Answers a question; where it is not understood, the answer suggests what to try."""
-    solution = find_solution(question, surroundings)
+    solution = find_solution(question, environment)
     return SolverReply(solution.thinking, answer=solution.conclusion.answer)
 
 
-def find_solution(text: str, surroundings: Surroundings | None = None) -> Solution:
+def find_solution(text: str, environment: SolverEnvironment | None = None) -> Solution:
     """Parses and solves a question, whatever it is."""
-    parsed = parse(text, surroundings)
+    parsed = parse(text, environment)
     language, question = parsed.language, parsed.question
     if isinstance(question, AnswerCheck):
-        verdict = check(question.question, question.answer, surroundings)
+        verdict = check(question.question, question.answer, environment)
         key = "check.right" if verdict.right else "check.wrong"
         answer = phrase(language, key, reason=verdict.reason)
         return Solution(language, (phrase(language, "think.check"),), Conclusion(answer, known=False))

@@ -32,11 +32,11 @@ def names_builtin_model(model: str) -> bool:
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """Run the built-in model and yield the catalog with its address."""
-    from thinkaloud.builtin import Surroundings, run_solver
-    from thinkaloud.cli.connections import find_connections
+    from thinkaloud.builtin import SolverEnvironment, run_solver
+    from thinkaloud.client.connections import find_connections
 
-    surroundings = Surroundings(connections=lambda: find_connections(catalog))
-    async with run_solver(surroundings=surroundings) as server:
+    environment = SolverEnvironment(connections=lambda: find_connections(catalog))
+    async with run_solver(environment=environment) as server:
         yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)
 
 

@@ -13,7 +13,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.serve import require_server_packages
-from thinkaloud.cli.settings import database_path
+from thinkaloud.cli.settings import database_path, user_agents
 from thinkaloud.cli.table import print_columns
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ def _thinking_rules(conn: "Connection", options: argparse.Namespace) -> CommandO
 
     user = users.user_named(conn, options.name)
     if options.show is not None:
-        users.set_thinking_rule(conn, user, options.agent, ThinkingShown(options.show))
+        users.set_thinking_rule(
+            conn, user, options.agent, ThinkingShown(options.show), file_agents=user_agents().agents
+        )
     rules = tuple(
         ThinkingRule(agent or None, shown) for agent, shown in users.thinking_rules(conn, user.key).items()
     )

@@ -32,6 +32,7 @@ from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advic
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import MIB, ResponseStream
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import Context
 from thinkaloud.dialects import Reader, build_request
 from thinkaloud.transcript import Turn, apply
@@ -86,9 +87,11 @@ async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
     """Return the route. If this program serves its provider, the server runs until the stack is closed."""
     if not route.provider.in_process or route.provider.base_url:
         return route
-    from thinkaloud.builtin import run_solver
+    from thinkaloud.builtin import SolverEnvironment, run_solver
+    from thinkaloud.client.connections import find_connections
 
-    server = await stack.enter_async_context(run_solver())
+    environment = SolverEnvironment(connections=lambda: find_connections(load_catalog()))
+    server = await stack.enter_async_context(run_solver(environment=environment))
     provider = msgspec.structs.replace(route.provider, base_url=server.base_url)
     return msgspec.structs.replace(route, provider=provider)
 

@@ -71,7 +71,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
     def thinking_of(self, turn: TurnRow) -> ThinkingShown:
         """Return what the user may see of the thinking of a turn."""
-        return shown_to(self.thinking_rules, turn.agent)
+        return shown_to(self.thinking_rules, turn)
 
 
 class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.store.archive import decode_entries, encode_entry
 from thinkaloud.store.live_log import LogSpan
-from thinkaloud.store.rows import ThinkingShown
+from thinkaloud.store.rows import ThinkingShown, TurnRow
 from thinkaloud.transcript import CALL_KINDS, Turn, apply, fold_entries, unfold
 
 NOTICE = NoticeGiven("thinking_hidden", "The operator of this gateway does not show you the thinking.")
@@ -42,9 +42,16 @@ _ABOUT_LENGTH = ("budget_nearly_used", "repeating")
 """Codes of notices that tell how much a model thinks."""
 
 
-def shown_to(hidden: Mapping[str, ThinkingShown], agent: str) -> ThinkingShown:
-    """Return what a user may see of an agent's thinking. A rule for the agent overrides that for all."""
-    return hidden.get(agent, hidden.get(ALL_AGENTS, ThinkingShown.ALL))
+def shown_to(rules: Mapping[str, ThinkingShown], turn: TurnRow) -> ThinkingShown:
+    """Return what a user may see of the thinking of a turn: the strictest rule of all agents in it.
+
+    A rule for an agent overrides that for all. If the assistants are unknown, any agent with a rule may be
+    one of them. They are those from when the turn was started: an agent may be changed later.
+    """
+    for_all = rules.get(ALL_AGENTS, ThinkingShown.ALL)
+    assistants = turn.assistants if turn.assistants is not None or not turn.agent else rules
+    shown = {rules.get(agent, for_all) for agent in (turn.agent, *(assistants or ()))}
+    return max(shown, key=tuple(ThinkingShown).index)
 
 
 def hide_thoughts(turn: Turn, shown: ThinkingShown) -> Turn:

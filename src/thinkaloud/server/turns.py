@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.agents.spec import Agent
+from thinkaloud.agents.spec import Agent, assistant_ids
 from thinkaloud.canon import (
     BudgetTooSmall,
     Finish,
@@ -132,6 +132,7 @@ class TurnRegistry:
                 messages=messages,
                 model=agent.model,
                 agent=context.agent,
+                assistants=assistant_ids(agent),
                 provider=prepared_request.route.provider.name,
                 prefix=prepared_request.prefix,
                 idempotency_key=idempotency_key,
@@ -189,6 +190,9 @@ class TurnRegistry:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
             await end_waiting(gateway.database, row.key, now_ms=now_ms, reason=str(error))
         else:
+            # The agent may have been changed since the turn began.
+            allowed = assistant_ids(plan.agent)
+            row = await gateway.database.write(lambda conn: turns.add_assistants(conn, row, allowed))
             self._start_running(row, session.owner, plan)
 
     async def _resume_plan(self, row: TurnRow, session: Session) -> TurnPlan:

@@ -76,6 +76,11 @@ def get(conn: Connection, owner: Owner, agent_id: str) -> StoredAgent | None:
     return None if row is None else _agent_from_row(row)
 
 
+def exists_in_any_workspace(conn: Connection, agent_id: str) -> bool:
+    """Return whether there is an agent with this id, whoever may use it."""
+    return bool(conn.scalar(select(exists().where(agents.c.id == agent_id))))
+
+
 def with_assistants(conn: Connection, owner: Owner, agent_id: str) -> dict[str, AgentSpec]:
     """Return the specs of an agent and of all agents below it, by id. Ids that are not found are left out."""
     specs: dict[str, AgentSpec] = {}

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.canon import Refused
 
-LATEST_VERSION = "0007"
+LATEST_VERSION = "0008"
 """The newest migration. Written here too, so that an up-to-date database needs no import of Alembic."""
 
 SCRIPTS = Path(__file__).with_name("migrations")

@@ -63,7 +63,7 @@ class SearchKind(StrEnum):
 
 
 class ThinkingShown(StrEnum):
-    """What a user may see of the thinking of an agent."""
+    """What a user may see of the thinking of an agent, the strictest last."""
 
     ALL = "all"
     LENGTH = "length"
@@ -144,6 +144,8 @@ class TurnRow(msgspec.Struct, frozen=True):
     """JSON of the turn's own settings, for a gateway that resumes the turn after a restart."""
     parent: int | None = None
     """The key of the turn that this one follows; None if it begins the conversation."""
+    assistants: tuple[str, ...] | None = None
+    """The ids of all agents that `agent` could call, directly or through others; None if unknown."""
 
 
 class TurnTimestamps(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -4,6 +4,7 @@ A change here needs a migration. A test compares the result of the migrations wi
 """
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -151,6 +152,7 @@ turns = Table(
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
     _text("wishes"),
     Column("client_history", LargeBinary),
+    Column("assistants", JSON(none_as_null=True)),
     UniqueConstraint("session", "position"),
     UniqueConstraint("session", "idempotency_key"),
     CheckConstraint("state IN ('running', 'done', 'failed', 'cancelled', 'interrupted')", name="state"),
@@ -158,7 +160,8 @@ turns = Table(
 )
 """`parent` is the turn that a turn follows, and null for the first one of a branch.
 
-`client_history` is the fingerprint of the history that a client of a compatible endpoint sent.
+`client_history` is the fingerprint of the history that a client of a compatible endpoint sent. `assistants`
+has the ids of the agents that `agent` could call in this turn, also through others; null if unknown.
 """
 Index(None, turns.c.state)
 Index(None, turns.c.session, turns.c.parent)

@@ -64,6 +64,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[UserMessage | ToolMessage, ...]
     model: str
     agent: str = ""
+    assistants: tuple[str, ...] | None = None
+    """The ids of all agents that `agent` may call, directly or through others; None if unknown."""
     provider: str = ""
     prefix: str = ""
     idempotency_key: str = ""
@@ -103,6 +105,7 @@ def start_turn(
         "parent": branches.newest_turn(conn, session) if request.parent is UNSET else request.parent,
         "state": TurnState.RUNNING,
         "agent": storable(request.agent),
+        "assistants": request.assistants,
         "model": storable(request.model),
         "provider": storable(request.provider),
         "prefix": storable(request.prefix),
@@ -124,6 +127,15 @@ def start_turn(
     questions = (message.text for message in request.messages if isinstance(message, UserMessage))
     title_from_question(conn, session.key, next(questions, ""))
     return StartedTurn(turn, new=True)
+
+
+def add_assistants(conn: Connection, turn: TurnRow, assistants: Iterable[str]) -> TurnRow:
+    """Add agents that a resumed turn may call. If its earlier ones are unknown, they stay so."""
+    if turn.assistants is None or not (added := set(assistants).difference(turn.assistants)):
+        return turn
+    values = {"assistants": (*turn.assistants, *sorted(added))}
+    statement = update(turns).where(turns.c.key == turn.key).values(values)
+    return turn_from_row(conn.execute(statement.returning(turns)).one())
 
 
 def normalized_texts(messages: Iterable[UserMessage | ToolMessage]) -> dict[str, str]:

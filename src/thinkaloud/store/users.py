@@ -135,10 +135,21 @@ def thinking_rules(conn: Connection, user: int) -> dict[str, ThinkingShown]:
     return {agent: ThinkingShown(shown) for agent, shown in conn.execute(query)}
 
 
-def set_thinking_rule(conn: Connection, user: User, agent: str, shown: ThinkingShown) -> None:
-    """Set what a user may see of the thinking of an agent, or of all if the id is empty."""
+def set_thinking_rule(
+    conn: Connection, user: User, agent: str, shown: ThinkingShown, *, file_agents: Collection[str] = ()
+) -> None:
+    """Set what a user may see of the thinking of an agent, or of all if the id is empty.
+
+    The agent is a stored one or one of `file_agents`. A rule for an agent that was deleted can be changed.
+    """
     if user.name == LOCAL_USER:
         raise Refused(f"{LOCAL_USER} is the operator, who can read the database itself. Choose another user.")
+    known = not agent or agent in file_agents or agents.exists_in_any_workspace(conn, agent)
+    if not known and agent not in thinking_rules(conn, user.key):
+        raise Refused(
+            f"There is no agent {quoted(agent)}, so nothing was changed. Use the id of a stored agent "
+            "(GET /api/agents lists them), or a name from agents.toml (thinkaloud agents)."
+        )
     conn.execute(delete(rules).where(rules.c.user == user.key, rules.c.agent == agent))
     if agent or shown is not ThinkingShown.ALL:
         conn.execute(insert(rules), {"user": user.key, "agent": agent, "shown": shown})

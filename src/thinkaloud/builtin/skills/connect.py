@@ -88,7 +88,7 @@ def recognise(reading: Reading) -> ConnectionsQuestion | None:
     text = reading.normalized.rstrip("?.! ")
     if len(text) > _MAX_CHARACTERS or not _QUESTION.fullmatch(text):
         return None
-    return ConnectionsQuestion(reading.surroundings.connections())
+    return ConnectionsQuestion(reading.environment.connections())
 
 
 CONNECT = Skill(

@@ -155,7 +155,7 @@ def _conclusion(answer: str, trace: Sequence[Calculated]) -> Conclusion:
 def recognise(reading: Reading) -> Puzzle | None:
     """Recognises a question about dates. Raises `Unsolvable` for a date that does not exist."""
     text = reading.normalized.rstrip("?.! ")
-    now = reading.surroundings.now()
+    now = reading.environment.now()
     today = ReadDate(now.date(), "think.today")
     if _TODAY.fullmatch(text):
         return WeekdayOf(today.day, (today,))
