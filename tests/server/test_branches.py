@@ -120,6 +120,7 @@ async def test_replaced_turn_of_another_session_is_refused(tmp_path: Path) -> No
 def make_second_version(conn: Connection) -> None:
     """Take back what the migrations after the second one added."""
     for statement in (
+        "ALTER TABLE turns DROP COLUMN assistants",
         "DROP TABLE thinking_rules",
         "DROP INDEX ix_sessions_user_workspace_use_number_key",
         "ALTER TABLE sessions DROP COLUMN use_number",
