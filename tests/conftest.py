@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import settings
 
 TESTS = Path(__file__).parent
 CORE_FOLDERS = (
@@ -78,19 +78,9 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadfile` each worker takes the next file in this order."""
     for item in items:
-        if not _counts_lines(item):
+        if _folder(item) not in CORE_FOLDERS:
             item.add_marker(pytest.mark.no_cover)
     items.sort(key=_file_order)
-
-
-def _counts_lines(item: pytest.Item) -> bool:
-    """Return whether a test counts for the coverage.
-
-    Counting doubles the time of a test. Those of random examples and of linear time run the same lines
-    again and again, and whether a line is run must not depend on chance.
-    """
-    random = is_hypothesis_test(getattr(item, "obj", None))
-    return _folder(item) in CORE_FOLDERS and not random and "linear_time" not in item.name
 
 
 def _file_order(item: pytest.Item) -> tuple[bool, int]:

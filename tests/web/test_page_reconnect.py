@@ -30,7 +30,7 @@ def test_a_first_visit_needs_no_key_and_one_click(visit: PageVisit) -> None:
     page.wait_for_selector("thinking-block[status=streaming]")
     wait_for_answers(page)
     assert page.text_content(".answer") == ANSWER
-    assert "Found:" in thinking_text(page)
+    assert "Found after" in thinking_text(page)
     order = page.evaluate("() => [...document.querySelector('.reply').children].map(one => one.localName)")
     assert order.index("thinking-block") < order.index("div")
     assert page.evaluate("() => document.querySelector('thinking-block').open") is False
