@@ -283,11 +283,15 @@ export abstract class DrawnBlock extends HTMLElement {
     );
   }
 
-  /** Loads a chunk once, then draws. */
+  /** Loads a chunk once, then draws. If its server cannot be reached, the next drawing asks again. */
   #load(chunk: string, load: () => Promise<void>): void {
     if (this.#requested.has(chunk)) return;
     this.#requested.add(chunk);
-    this.#drawAfter(load());
+    const loading = load().then(
+      () => this.refresh(),
+      () => this.#requested.delete(chunk),
+    );
+    this.ready = Promise.all([this.ready, loading]);
   }
 
   #drawAfter(loading: Promise<unknown>): void {
