@@ -287,15 +287,11 @@ export abstract class DrawnBlock extends HTMLElement {
   #load(chunk: string, load: () => Promise<void>): void {
     if (this.#requested.has(chunk)) return;
     this.#requested.add(chunk);
-    const loading = load().then(
-      () => this.refresh(),
-      () => this.#requested.delete(chunk),
-    );
-    this.ready = Promise.all([this.ready, loading]);
+    this.#drawAfter(load(), () => this.#requested.delete(chunk));
   }
 
-  #drawAfter(loading: Promise<unknown>): void {
-    this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
+  #drawAfter(loading: Promise<unknown>, onFailure?: () => void): void {
+    this.ready = Promise.all([this.ready, loading.then(() => this.refresh(), onFailure)]);
   }
 
   #drawFrame(): void {
