@@ -12,11 +12,11 @@ from tests.gateway.stream_record import StreamConnection, StreamRecord, follow, 
 LONG = "r0-c1000-ms0-b1000zh"
 """A million characters, each a word for the search index."""
 ORDINARY = "r9000-c1-ms10"
-MOST_OF_IT = 1 / 3
+MOST_OF_IT = 2 / 3
 """A blocked stream would wait for nearly the whole duration of the save."""
 LOAD = HeavyLoad(streams=20, blocks=2_500, exports=4)
 """A quarter of what `benchmarks.silence` measures."""
-TRIES = 3
+TRIES = 5
 """Another program on the machine may also delay the reader."""
 
 

@@ -231,6 +231,10 @@ def _response_heads(data: bytes) -> Iterator[bytes]:
         data = remainder[int(length[1]) if length else len(remainder) :]
 
 
+def _hashable(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _read_all_rows(conn: Connection) -> Rows:
     """Read all tables, except the log and the leases, which a running turn writes by itself."""
     of_ended_turns = schema.log.c.turn.in_(
@@ -240,7 +244,7 @@ def _read_all_rows(conn: Connection) -> Rows:
     for table in schema.metadata.sorted_tables:
         query = select(*(column for column in table.c if column.name != "lease_until_ms"))
         rows = conn.execute(query.where(of_ended_turns) if table is schema.log else query)
-        rows_by_table[table.name] = {tuple(row) for row in rows}
+        rows_by_table[table.name] = {tuple(map(_hashable, row)) for row in rows}
     return rows_by_table
 
 
