@@ -2,8 +2,7 @@
  * The drawing half of `<thinking-block>`: keeps the turn, the policy, the language and a person's choices, and draws
  * them. The public contract is in `element.ts`.
  *
- * Whether a block is open is asked of the open rule; a person's choice always wins. What is behind the header is
- * loaded when somebody first opens it.
+ * The open rule says whether a block is open. What is behind the header is loaded when somebody first opens it.
  */
 
 import { type ViewContext, viewContext } from "../core/context.js";
@@ -291,7 +290,8 @@ export abstract class DrawnBlock extends HTMLElement {
   }
 
   #drawAfter(loading: Promise<unknown>, onFailure?: () => void): void {
-    this.ready = Promise.all([this.ready, loading.then(() => this.refresh(), onFailure)]);
+    this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
+    if (onFailure) this.ready.catch(onFailure);
   }
 
   #drawFrame(): void {
