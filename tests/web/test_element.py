@@ -601,7 +601,7 @@ def test_replies_are_counted_together(page: Page) -> None:
         id="block",
         open=True,
     )
-    assert part(page, "tokens") == "134 tokens"
+    page.wait_for_function(f"() => {{ block.refresh(); return ({PART})('tokens') === '134 tokens'; }}")
 
 
 def test_a_step_that_failed_and_nested_steps(page: Page) -> None:
