@@ -74,7 +74,7 @@ class Writer:
             case Kind.TEXT:
                 return self._chunk({"content": text})
             case Kind.REASONING:
-                return self._chunk(_reasoning(self._head, block.number, text))
+                return self._chunk(_reasoning(self._head, [(block.number, text)]))
             case Kind.TOOL_CALL:
                 call = {"index": self._call_indexes[block.number], "function": {"arguments": text}}
                 return self._chunk({"tool_calls": [call]})
@@ -97,9 +97,8 @@ def write_whole(turn: Turn, head: ResponseHead) -> bytes:
     """Return the body of a response that is not streamed."""
     message: dict[str, object] = {"role": "assistant", "content": turn.answer or None}
     blocks = shown_blocks(turn)
-    for block in blocks:
-        if block.kind is Kind.REASONING:
-            _add_reasoning(message, _reasoning(head, block.number, block.text))
+    if thoughts := [block for block in blocks if block.kind is Kind.REASONING]:
+        message |= _reasoning(head, [(block.number, block.text) for block in thoughts])
     if calls := [_call(head, block, block.text) for block in blocks if block.kind is Kind.TOOL_CALL]:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn), "logprobs": None}
@@ -126,15 +125,11 @@ def _call(head: ResponseHead, block: Block, arguments: str) -> dict[str, object]
     return {"id": call_id(head.turn, block), "type": "function", "function": function}
 
 
-def _reasoning(head: ResponseHead, number: int, text: str) -> dict[str, object]:
-    details = [{"type": "reasoning.text", "text": text, "index": number}]
+def _reasoning(head: ResponseHead, thoughts: list[tuple[int, str]]) -> dict[str, object]:
+    """Return the fields for thoughts, each given as the number of its block and its text."""
+    details = [{"type": "reasoning.text", "text": text, "index": number} for number, text in thoughts]
+    text = "".join(text for _, text in thoughts)
     return {field: details if field == REASONING_DETAILS else text for field in head.reasoning_fields}
-
-
-def _add_reasoning(message: dict[str, object], fields: dict[str, object]) -> None:
-    for field, value in fields.items():
-        earlier = message.get(field)
-        message[field] = value if earlier is None else earlier + value  # type: ignore[operator]
 
 
 def _usage(usage: Usage) -> dict[str, object] | None:
