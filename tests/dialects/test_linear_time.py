@@ -143,6 +143,8 @@ PIECES: list[tuple[str, str, bytes, Callable[[int], bytes]]] = [
     [pytest.param(dialect, head, piece, id=f"{dialect}-{what}") for dialect, what, head, piece in PIECES],
 )
 def test_reading_takes_linear_time(dialect: str, head: bytes, piece: Callable[[int], bytes]) -> None:
+    """S18."""
+
     def work(size: int) -> Callable[[], object]:
         pieces = [head, *(piece(number) for number in range(size))]
 

@@ -1,5 +1,6 @@
 """Items of OpenAI Responses are found by whatever the server sends of their ids and indexes."""
 
+import json
 from typing import Any
 
 from tests.dialects.odd_bodies import blocks, ending, read, sse
@@ -35,3 +36,16 @@ def test_end_of_a_text_without_ids_after_a_later_item() -> None:
         )
     )
     assert blocks(turn) == [("text", "Hi"), ("tool_call", "{}")]
+
+
+def test_settings_of_the_text_in_a_whole_response_are_no_text() -> None:
+    """OpenAI repeats the request's `text` in a whole response, where an event has the text of a part."""
+    message = {"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi"}]}
+    settings = {"format": {"type": "text"}, "verbosity": "medium"}
+    whole = {"object": "response", "status": "completed", "output": [message], "text": settings}
+    turn = read(json.dumps(whole).encode())
+    assert (turn.answer, turn.notices) == ("Hi", [])
+    part = event("output_text.done", item_id="m", text={"text": "Hi"})
+    assert (
+        read(sse(event("output_item.added", item=message | {"content": []}), part, COMPLETED)).answer == "Hi"
+    )

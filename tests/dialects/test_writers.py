@@ -9,7 +9,7 @@ from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
 
 from thinkaloud import Reader, Turn, apply, fold
 from thinkaloud.canon import BlockReclassified, Entry, Event, Kind, ToolFinished, TurnFailed
-from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects import CLIENT_FORMATS, DIALECTS
 from thinkaloud.dialects.writer import (
     ResponseHead,
     arguments_object,
@@ -31,9 +31,7 @@ RECORDED = {
 
 def stream_bytes(dialect: str, events: list[Event]) -> bytes:
     """Return the stream of a turn."""
-    response_format = FORMATS[dialect]
-    assert response_format is not None
-    writer, turn, written = response_format.make_writer(HEAD), Turn(), b""
+    writer, turn, written = CLIENT_FORMATS[dialect].response_format.make_writer(HEAD), Turn(), b""
     for seq, event in enumerate(events):
         apply(turn, Entry(seq, event))
         written += writer.feed(event, turn)
@@ -41,9 +39,9 @@ def stream_bytes(dialect: str, events: list[Event]) -> bytes:
 
 
 def whole_bytes(dialect: str, events: list[Event]) -> bytes:
-    response_format = FORMATS[dialect]
-    assert response_format is not None
-    return response_format.write_whole(fold(events), HEAD)
+    write_whole = CLIENT_FORMATS[dialect].response_format.write_whole
+    assert write_whole is not None
+    return write_whole(fold(events), HEAD)
 
 
 def content(turn: Turn) -> dict[str, Any]:
@@ -171,8 +169,8 @@ def test_optional_fields_of_chat_hold_the_same_thought() -> None:
     recording = next(recording for recording in RECORDED.values() if recording.turn().reasoning)
     fields = ("reasoning_content", "reasoning", "reasoning_details")
     head = msgspec.structs.replace(HEAD, reasoning_fields=fields)
-    response_format = FORMATS["openai_chat"]
-    assert response_format is not None
-    message = json.loads(response_format.write_whole(recording.turn(), head))["choices"][0]["message"]
+    write_whole = CLIENT_FORMATS["openai_chat"].response_format.write_whole
+    assert write_whole is not None
+    message = json.loads(write_whole(recording.turn(), head))["choices"][0]["message"]
     assert message["reasoning_content"] == message["reasoning"] == recording.turn().reasoning
     assert "".join(part["text"] for part in message["reasoning_details"]) == recording.turn().reasoning

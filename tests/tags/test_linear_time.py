@@ -62,6 +62,7 @@ ATTACKS: dict[str, tuple[str, Callable[[str], list[str]], str, int, str]] = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_splitting_takes_linear_time(name: str) -> None:
+    """S18."""
     profile, parts_of, unit, count, start = ATTACKS[name]
 
     def work(size: int) -> Callable[[], object]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from thinkaloud import canon
 from thinkaloud.canon import Entry, Event, OutOfOrder, Seal, SealForm, Usage
+from thinkaloud.canon.requests import Image
 from thinkaloud.transcript import Turn, apply
 
 EVENTS: tuple[type[Any], ...] = get_args(canon.Event)
@@ -89,8 +90,10 @@ def _value(random: Random, kind: type[Any], name: str, hint: Any, turn: Turn) ->
         str: lambda: random.choice(TEXTS),
         bool: lambda: random.choice([True, False]),
         int: lambda: random.choice([0, 7, 429]),
+        int | None: lambda: random.choice([None, 0, 7000]),
         Seal: lambda: Seal("d", random.choice(list(SealForm)), "x"),
         Seal | None: lambda: random.choice([None, Seal("d", SealForm.MESSAGE, "x")]),
+        tuple[Image, ...]: lambda: random.choice([(), (Image("image/png", "aGk="),)]),
         Usage: lambda: Usage(*(random.choice([None, 0, 7, 40]) for _ in Usage.__struct_fields__)),
     }
     return by_type[hint]()

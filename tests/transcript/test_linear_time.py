@@ -75,6 +75,7 @@ def fold_work(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
     ],
 )
 def test_folding_takes_linear_time(script: Callable[[int], list[Event]], size: int) -> None:
+    """S18."""
     assert_linear(fold_work(script), size)
 
 

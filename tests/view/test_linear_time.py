@@ -36,7 +36,7 @@ def deep(n: int) -> Turn:
 @pytest.mark.parametrize("shape", [wide, deep])
 @pytest.mark.parametrize("render", [view, thinking_block, gateway_answer, plain_lines])
 def test_view_takes_linear_time(render: Callable[[Turn], object], shape: Callable[[int], Turn]) -> None:
-    """Twice the blocks take about twice the time."""
+    """S18: twice the blocks take about twice the time."""
 
     def work(size: int) -> Callable[[], object]:
         turn = shape(size)

@@ -150,6 +150,7 @@ def test_input_at_the_limit_is_decoded(name: str) -> None:
 
 @pytest.mark.parametrize("name", LIMIT_CASES)
 def test_input_over_the_limit_fails_with_the_earlier_frames(name: str) -> None:
+    """S16."""
     row = LIMIT_CASES[name]
     expected = Decoded([Frame(data) for data in row.frames_before_fault], row.fault + ADVICE)
     for reads in all_splits(row.over_limit):

@@ -73,6 +73,7 @@ ATTACKS: dict[str, tuple[Framing, Callable[[bytes], list[bytes]], bytes, int, by
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_decoding_takes_linear_time(name: str) -> None:
+    """S18."""
     framing, reads_of, unit, count, start = ATTACKS[name]
 
     def work(size: int) -> Callable[[], object]:

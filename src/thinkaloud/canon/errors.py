@@ -65,12 +65,18 @@ class KeyMissing(Refused):
         self.fault = fault
 
 
+class UnsafeAddress(Refused):
+    """The request, or its key, must not be sent to this address."""
+
+
 class ProviderFault(ThinkaloudError):
     """The provider sent data that violates its own format or our limits."""
 
     code = "provider_fault"
     status = 0
     """The HTTP status of an error response; 0 for all other faults."""
+    after_ms: int | None = None
+    """How long the provider asks to wait before the next attempt."""
 
 
 class BadFrame(ProviderFault):

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from thinkaloud.canon.requests import Image
+
 
 class Kind(StrEnum):
     """The kind of content that a block holds."""
@@ -138,11 +140,12 @@ class BlockReclassified(
 
 
 class ToolFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="tool.finished"):
-    """A tool or an assistant returned a result or an error."""
+    """A tool or an assistant returned a result or an error; `result` says where its images belong."""
 
     block: int
     result: str = ""
     error: str = ""
+    images: tuple[Image, ...] = ()
 
 
 class BlockEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="block.ended"):
@@ -224,6 +227,8 @@ class TurnFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="typ
     code: str
     message: str = ""
     status: int = 0
+    after_ms: int | None = None
+    """How long the provider asks to wait before the next attempt."""
 
 
 Event = (

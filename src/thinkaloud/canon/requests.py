@@ -50,7 +50,7 @@ class OutputFormat(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """An image in a user's message, as base64."""
+    """An image in a message or in a tool result, as base64."""
 
     media_type: str
     data: str

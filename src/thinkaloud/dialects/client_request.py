@@ -6,7 +6,7 @@ and cannot be honoured is named in `ignored`; what is no request at all is refus
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -39,6 +39,8 @@ class ClientAnswer(msgspec.Struct, frozen=True):
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     thoughts: tuple[ClientThought, ...] = ()
+    turn: str = ""
+    """The id of the turn that gave the answer, if the client sent references to its items."""
 
 
 ClientStep = UserMessage | ToolMessage | ClientAnswer
@@ -62,6 +64,10 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     include_usage: bool = True
     continues: str = ""
     """The id of the response that this request continues, if the client named it instead of sending it."""
+    text_tools: frozenset[str] = frozenset()
+    """The names of tools that take plain text instead of JSON (`custom` tools of OpenAI)."""
+    client_ids: dict[str, str] = {}
+    """Ids of the client that the response repeats, where its format has them."""
     ignored: tuple[str, ...] = ()
     """Fields that are not honoured."""
 
@@ -150,6 +156,26 @@ def joined_message(
 def unsupported_part(kind: str) -> Refused:
     """Return the refusal of a content part that would be lost."""
     return Refused(f"Content of type {kind[:40]!r} is not supported here. Send text or images.")
+
+
+def merged_answers(steps: Iterable[ClientStep]) -> Iterator[ClientStep]:
+    """Join parts of an answer that follow each other. Parts without anything in them are left out."""
+    answer = ClientAnswer()
+    for step in steps:
+        if isinstance(step, ClientAnswer):
+            answer = ClientAnswer(
+                answer.text + step.text,
+                answer.calls + step.calls,
+                answer.thoughts + step.thoughts,
+                answer.turn or step.turn,
+            )
+            continue
+        if answer != ClientAnswer():
+            yield answer
+            answer = ClientAnswer()
+        yield step
+    if answer != ClientAnswer():
+        yield answer
 
 
 def json_text(value: Any) -> str:

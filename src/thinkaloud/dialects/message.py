@@ -240,11 +240,22 @@ def alternate_roles(
     encode_assistant: Callable[[AssistantMessage], object],
     encode_user: Callable[[UserMessage | ToolMessage], list[JsonDict]],
     key: str,
+    *,
+    results_apart: bool = False,
 ) -> list[object]:
-    """Encode messages with alternating roles: all user and tool messages between two answers become one."""
+    """Encode messages with alternating roles: all user and tool messages between two answers become one.
+
+    With `results_apart`, tool messages and user messages become one each.
+    """
+
+    def role(message: Message) -> str:
+        if isinstance(message, AssistantMessage):
+            return "assistant"
+        return "tool" if results_apart and isinstance(message, ToolMessage) else "user"
+
     encoded: list[object] = []
-    for from_user, group in groupby(messages, lambda message: not isinstance(message, AssistantMessage)):
-        if from_user:
+    for sender, group in groupby(messages, role):
+        if sender != "assistant":
             parts = [
                 part for message in group for part in encode_user(cast(UserMessage | ToolMessage, message))
             ]
@@ -252,6 +263,14 @@ def alternate_roles(
         else:
             encoded += [encode_assistant(cast(AssistantMessage, message)) for message in group]
     return encoded
+
+
+EARLIER_LEFT_OUT = "(The earlier part of this conversation was left out.)"
+
+
+def starts_with_answer(messages: Sequence[Message]) -> bool:
+    """Return whether the conversation lacks its first question, which some providers demand."""
+    return bool(messages) and isinstance(messages[0], AssistantMessage)
 
 
 def marked_parts(encoded: Sequence[object], request: Request, key: str) -> list[list[JsonDict]]:

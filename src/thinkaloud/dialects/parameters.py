@@ -7,7 +7,7 @@ conversation may have come from another model that takes it.
 from msgspec.structs import replace
 
 from thinkaloud.canon.requests import Sampling
-from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Route
+from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Provider, Route
 from thinkaloud.dialects.registry import DIALECTS
 
 _DEFAULT = 1
@@ -24,12 +24,32 @@ def fit_sampling(route: Route, sampling: Sampling, *, thinks: bool) -> tuple[Sam
         sampling = replace(sampling, **{name: () if name == "stop" else None})
         if value != _DEFAULT or name == "seed":
             notes.append(f"{reason}, so {name} was not sent.")
-    temperature, temperature_max = sampling.temperature, route.provider.temperature_max
+    return _within_limits(route.provider, sampling, notes)
+
+
+def _within_limits(
+    provider: Provider, sampling: Sampling, notes: list[str]
+) -> tuple[Sampling, tuple[str, ...]]:
+    """Return the parameters within the limits of the provider, and all notes."""
+    temperature, temperature_max = sampling.temperature, provider.temperature_max
     if temperature is not None and temperature > temperature_max:
         sampling = replace(sampling, temperature=temperature_max)
         notes.append(
-            f"{route.provider.name} takes temperatures up to {temperature_max:g}, so {temperature_max:g} was "
-            f"sent instead of {temperature:g}."
+            f"{provider.name} takes temperatures up to {temperature_max:g}, so {temperature_max:g} was sent "
+            f"instead of {temperature:g}."
+        )
+    top_p, (lowest, highest) = sampling.top_p, provider.top_p_range
+    if top_p is not None and not lowest <= top_p <= highest:
+        sampling = replace(sampling, top_p=min(max(top_p, lowest), highest))
+        notes.append(
+            f"{provider.name} takes top_p from {lowest:g} to {highest:g}, so {sampling.top_p:g} was sent "
+            f"instead of {top_p:g}."
+        )
+    if len(sampling.stop) > provider.stop_max:
+        sampling = replace(sampling, stop=sampling.stop[: provider.stop_max])
+        notes.append(
+            f"{provider.name} takes up to {provider.stop_max} stop sequences, so only the first "
+            f"{provider.stop_max} were sent."
         )
     return sampling, tuple(notes)
 

@@ -271,11 +271,18 @@ class InvokeReader:
 
 
 def _repaired_frame(frame: Frame) -> Frame:
-    """Replace bytes that are not UTF-8, and halves of an escaped surrogate pair, by U+FFFD."""
-    data = frame.data.decode(errors="replace").encode()
-    if b"\\u" in data and frame.event != PLAIN_TEXT:
-        data = _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
+    """Repair what is not valid text in a frame."""
+    plain = frame.event == PLAIN_TEXT
+    data = frame.data.decode(errors="replace").encode() if plain else repaired_json(frame.data)
     return frame if data == frame.data else Frame(data, frame.event)
+
+
+def repaired_json(data: bytes) -> bytes:
+    """Replace bytes that are not UTF-8, and halves of an escaped surrogate pair, by U+FFFD."""
+    data = data.decode(errors="replace").encode()
+    if b"\\u" not in data:
+        return data
+    return _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
 
 
 def _not_a_response_message(first_bytes: bytes) -> str:

@@ -11,6 +11,7 @@ from thinkaloud.canon import UnknownDialect
 from thinkaloud.canon.requests import Request
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects import (
+    ag_ui,
     anthropic_messages,
     bedrock_converse,
     cohere_v2,
@@ -20,6 +21,7 @@ from thinkaloud.dialects import (
     openai_chat,
     openai_responses,
     text,
+    ui_message_stream,
 )
 from thinkaloud.dialects.client_request import ClientRequest
 from thinkaloud.dialects.clues import Clues, read_clues
@@ -187,6 +189,24 @@ _ROWS = (
 
 DIALECTS = {row.name: row for row in _ROWS}
 """All dialects by name."""
+
+
+class ClientFormat(NamedTuple):
+    """How requests of one kind of client are read and answered."""
+
+    parse_request: Callable[[bytes], ClientRequest]
+    response_format: ResponseFormat
+
+
+CLIENT_FORMATS = {
+    row.name: ClientFormat(row.parse_request, row.response_format)
+    for row in _ROWS
+    if row.parse_request is not None and row.response_format is not None
+} | {
+    ag_ui.NAME: ClientFormat(ag_ui.parse_request, ag_ui.RESPONSE_FORMAT),
+    ui_message_stream.NAME: ClientFormat(ui_message_stream.parse_request, ui_message_stream.RESPONSE_FORMAT),
+}
+"""The formats of clients: the dialects that can be answered in, and the protocols of front ends."""
 
 
 def detect_dialect(frame: Frame) -> str | None:

@@ -5,7 +5,7 @@ back: what turns out to be thinking after it was written as an answer stays wher
 the whole response has it in its place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -31,6 +31,10 @@ class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a stream ends with the counts, where the client may choose."""
     reasoning_fields: tuple[str, ...] = ("reasoning_content",)
     """The fields for thoughts, where the dialect has no standard one."""
+    text_tools: frozenset[str] = frozenset()
+    """The names of tools whose calls are given as plain text: the field `input` of the arguments."""
+    client_ids: Mapping[str, str] = {}
+    """Ids of the client that the response repeats: `message`, `thread` and `run`."""
 
 
 class ErrorReport(NamedTuple):
@@ -56,10 +60,12 @@ class ResponseFormat(NamedTuple):
     """How a dialect writes responses."""
 
     make_writer: Callable[[ResponseHead], StreamWriter]
-    write_whole: Callable[[Turn, ResponseHead], bytes]
+    write_whole: Callable[[Turn, ResponseHead], bytes] | None
+    """None if the format knows only streams."""
     error_body: Callable[[ErrorReport], dict[str, object]]
     stream_type: str = "text/event-stream; charset=utf-8"
     """The media type of a stream; a whole response is JSON."""
+    stream_headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def thought_reference(head: ResponseHead, block: Block) -> str:
@@ -107,7 +113,7 @@ def finish_of(turn: Turn) -> Finish:
     return Finish.STOP if turn.outcome is None else _FINISH_BY_ENDING.get(turn.outcome.ending, Finish.STOP)
 
 
-def arguments_object(arguments: str) -> object:
+def arguments_object(arguments: str) -> dict[str, object]:
     """Return the arguments of a call as a JSON object; arguments that are none are given as `input`."""
     try:
         return msgspec.json.decode(arguments or "{}", type=dict[str, object])
@@ -127,6 +133,11 @@ def openai_error(error: ErrorReport) -> dict[str, object]:
     return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
 
 
-def failure_report(failure: TurnFailed) -> ErrorReport:
+def request_id(turn: str) -> str:
+    """Return the id of the request that a turn answers."""
+    return f"req_{turn}"
+
+
+def failure_report(failure: TurnFailed, head: ResponseHead) -> ErrorReport:
     """Return what to tell about a turn that failed."""
-    return ErrorReport(failure.code, failure.message, failure.status or 500)
+    return ErrorReport(failure.code, failure.message, failure.status or 500, request_id(head.turn))

@@ -133,7 +133,7 @@ def _apply_block_event(turn: Turn, event: BlockEvent, at_ms: int | None) -> None
 def _apply_call_event(block: Block, event: CallEvent, at_ms: int | None) -> None:
     match event:
         case ToolFinished():
-            block.result, block.error = event.result, event.error
+            block.result, block.error, block.images = event.result, event.error, event.images
             if block.status is not BlockStatus.RUNNING:
                 block.status = BlockStatus.ERROR if event.error else BlockStatus.DONE
                 block.ended_ms = at_ms

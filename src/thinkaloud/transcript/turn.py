@@ -10,6 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.canon.requests import Image
 
 REPLY_SEPARATOR = "\n\n"
 PAUSE_TURN = "pause_turn"
@@ -70,6 +71,8 @@ class Block(msgspec.Struct):
     seals: list[Seal] = msgspec.field(default_factory=list)
     result: str | None = None
     error: str = ""
+    images: tuple[Image, ...] = ()
+    """Images of the result."""
     started_ms: int | None = None
     ended_ms: int | None = None
     approval: Approval = Approval.NOT_ASKED

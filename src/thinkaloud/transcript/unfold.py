@@ -129,7 +129,7 @@ def _block_events(block: Block, *, reply_call: bool) -> Iterator[_TimedEvent]:
         yield from () if reply_call else _approval_and_result(block)
         return
     if block.result is not None:
-        yield ToolFinished(block.number, block.result, block.error), block.ended_ms
+        yield ToolFinished(block.number, block.result, block.error, block.images), block.ended_ms
     if block.status is not BlockStatus.RUNNING:
         yield BlockEnded(block.number, block.status is BlockStatus.INTERRUPTED), block.ended_ms
 
@@ -141,7 +141,7 @@ def _approval_and_result(call: Block) -> Iterator[_TimedEvent]:
     if call.approval in (Approval.GRANTED, Approval.DENIED):
         yield ApprovalSettled(call.number, call.approval is Approval.GRANTED, call.settled_by), None
     if call.result is not None:
-        yield ToolFinished(call.number, call.result, call.error), call.ended_ms
+        yield ToolFinished(call.number, call.result, call.error, call.images), call.ended_ms
 
 
 def _end_event(turn: Turn, outcome: Outcome) -> Event:

@@ -90,6 +90,11 @@ def last_sentence(text: str) -> str:
     return next((choice[-1] for choice in (results, long_enough, candidates) if choice), "")
 
 
+def newest_title(turn: Turn) -> str:
+    """Return the title of the newest thought that has one, which its provider wrote; else an empty text."""
+    return _newest_title(visible_thoughts(turn))
+
+
 def _newest_title(thoughts: list[Block]) -> str:
     return next(
         (_one_line(title) for block in reversed(thoughts) if (title := opening_title(block.text))), ""

@@ -9,24 +9,31 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice, takewhile
 
-from wcwidth import iter_graphemes, wcswidth
-
 ELLIPSIS = "…"
 
 CODE_POINTS_PER_COLUMN = 16
 """Code points read per requested column or character: enough for the longest family emoji and for marks."""
 
 
+def graphemes(text: str) -> Iterator[str]:
+    """Yield the grapheme clusters of a text."""
+    if text.isascii() and text.isprintable():
+        return iter(text)
+    from wcwidth import iter_graphemes  # its tables take long to load, and few commands need them
+
+    return iter_graphemes(text)
+
+
 def columns_of(text: str) -> int:
     """Return how many terminal columns the text takes."""
-    return sum(map(_width, iter_graphemes(text)))
+    return sum(map(_width, graphemes(text)))
 
 
 def first_code_points(text: str, size: int) -> str:
     """Return the first `size` code points, without a last cluster that may continue after them."""
     if len(text) <= size:
         return text
-    return "".join(list(iter_graphemes(text[:size]))[:-1])
+    return "".join(list(graphemes(text[:size]))[:-1])
 
 
 def last_code_points(text: str, size: int) -> str:
@@ -40,7 +47,7 @@ def last_code_points(text: str, size: int) -> str:
 
 def first_columns(line: str, columns: int, *, partial: bool = False) -> str:
     """Return the start of a line in at most `columns`; `partial` means that the line was already cut."""
-    clusters = list(iter_graphemes(line))
+    clusters = list(graphemes(line))
     if not line or columns < 1:
         return ""
     if not partial and sum(map(_width, clusters)) <= columns:
@@ -54,7 +61,7 @@ def first_columns(line: str, columns: int, *, partial: bool = False) -> str:
 
 def last_columns(line: str, columns: int, *, partial: bool = False) -> str:
     """Return the end of a line in at most `columns`; `partial` means that the line was already cut."""
-    clusters = list(iter_graphemes(line))
+    clusters = list(graphemes(line))
     if not line or columns < 1:
         return ""
     if not partial and sum(map(_width, clusters)) <= columns:
@@ -75,7 +82,7 @@ def one_line(text: str, columns: int) -> str:
 def first_graphemes(text: str, limit: int) -> str:
     """Return the first `limit` grapheme clusters, with “…” when the text continues."""
     window = text[: (limit + 1) * CODE_POINTS_PER_COLUMN]
-    clusters = list(islice(iter_graphemes(window), limit + 1))
+    clusters = list(islice(graphemes(window), limit + 1))
     if len(clusters) <= limit and len(window) == len(text):
         return text
     return "".join(clusters[:-1]) + ELLIPSIS
@@ -83,7 +90,7 @@ def first_graphemes(text: str, limit: int) -> str:
 
 def first_words(line: str, limit: int) -> str:
     """Return the first words of a line in at most `limit` grapheme clusters, “…” included."""
-    clusters = list(islice(iter_graphemes(line), limit + 1))
+    clusters = list(islice(graphemes(line), limit + 1))
     if len(clusters) <= limit:
         return line
     text = "".join(clusters[: limit - 1])
@@ -93,6 +100,10 @@ def first_words(line: str, limit: int) -> str:
 
 
 def _width(cluster: str) -> int:
+    if cluster.isascii() and cluster.isprintable():
+        return len(cluster)
+    from wcwidth import wcswidth
+
     return max(0, wcswidth(cluster))  # wcswidth returns -1 for a control character, which takes no column
 
 
@@ -118,7 +129,7 @@ def _separate_characters(first: str, second: str) -> bool:
     return (
         (first.isalnum() or first.isspace())
         and (second.isalnum() or second.isspace())
-        and len(list(iter_graphemes(first + second))) > 1
+        and len(list(graphemes(first + second))) > 1
     )
 
 

@@ -53,7 +53,9 @@ _KINDS_BY_STATUS = {
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
+    402: "billing_error",
     429: "rate_limit_error",
+    504: "timeout_error",
     529: "overloaded_error",
 }
 _PING = sse({"type": "ping"}, "ping")
@@ -86,7 +88,7 @@ class Writer:
             case TurnEnded():
                 return self._advance(turn) + self._end(turn)
             case TurnFailed():
-                return sse(error_body(failure_report(event)), "error")
+                return sse(error_body(failure_report(event, self._head)), "error")
         return b""
 
     def keep_alive(self) -> bytes:
@@ -162,6 +164,8 @@ def write_whole(turn: Turn, head: ResponseHead) -> bytes:
 def error_body(error: ErrorReport) -> dict[str, object]:
     """Return the body that tells about a failure, with or without a status."""
     kind = _KINDS_BY_STATUS.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
+    if error.code in _KINDS_BY_STATUS.values():
+        kind = error.code  # Anthropic's own word, which a stream has no status for
     body: dict[str, object] = {"type": "error", "error": {"type": kind, "message": error.message}}
     return body | ({"request_id": error.request_id} if error.request_id else {})
 

@@ -23,11 +23,13 @@ from thinkaloud.dialects.anthropic_messages.ask import (
 )
 from thinkaloud.dialects.bedrock_converse.read import NAME
 from thinkaloud.dialects.message import (
+    EARLIER_LEFT_OUT,
     CallIdRule,
     alternate_roles,
     fit_call_ids,
     join_user_messages,
     marked_parts,
+    starts_with_answer,
 )
 from thinkaloud.dialects.request import (
     OUTPUT_NAME,
@@ -70,6 +72,8 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     )
     for parts in marked_parts(messages, request, "content"):
         parts.append(_CACHE_POINT)
+    if starts_with_answer(request.messages):
+        messages.insert(0, {"role": "user", "content": [{"text": EARLIER_LEFT_OUT}]})
     body: JsonDict = {"messages": messages}
     if request.system:
         body["system"] = [{"text": request.system}, *([_CACHE_POINT] if request.cache.system else ())]

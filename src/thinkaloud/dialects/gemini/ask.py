@@ -18,7 +18,12 @@ from thinkaloud.canon.requests import (
     UserMessage,
 )
 from thinkaloud.catalog.rows import ReplayScope, Route
-from thinkaloud.dialects.message import alternate_roles, join_user_messages
+from thinkaloud.dialects.message import (
+    EARLIER_LEFT_OUT,
+    alternate_roles,
+    join_user_messages,
+    starts_with_answer,
+)
 from thinkaloud.dialects.request import (
     SKIP_SIGNATURE_CHECK,
     TOOL_CHOICE_AUTO,
@@ -48,14 +53,16 @@ PARAMETER_PATHS = {
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
-    body: JsonDict = {
-        "contents": alternate_roles(
-            _with_placeholder_signatures(route, join_user_messages(request.messages)),
-            _assistant_message,
-            _user_content,
-            "parts",
-        )
-    }
+    contents = alternate_roles(
+        _with_placeholder_signatures(route, join_user_messages(request.messages)),
+        _assistant_message,
+        _user_content,
+        "parts",
+        results_apart=True,
+    )
+    if starts_with_answer(request.messages):
+        contents.insert(0, {"role": "user", "parts": [{"text": EARLIER_LEFT_OUT}]})
+    body: JsonDict = {"contents": contents}
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
     if request.tools:
@@ -120,8 +127,10 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
         id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
         response = {"error" if message.failed else "output": message.result}
-        result: JsonDict = {"functionResponse": {**id_field, "name": message.name, "response": response}}
-        return [result, *map(_inline_data, message.images)]
+        images_field: JsonDict = {"parts": [*map(_inline_data, message.images)]} if message.images else {}
+        return [
+            {"functionResponse": {**id_field, "name": message.name, "response": response, **images_field}}
+        ]
     images = [*map(_inline_data, message.images), *map(_inline_data, message.files)]
     return images_then_text(images, message.text, {"text": message.text})
 

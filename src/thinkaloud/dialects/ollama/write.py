@@ -35,7 +35,7 @@ class Writer:
             case TurnEnded():
                 return self._line({"content": ""}, **_ending(turn))
             case TurnFailed():
-                return encode_json(error_body(failure_report(event))) + b"\n"
+                return encode_json(error_body(failure_report(event, self._head))) + b"\n"
         return b""
 
     def keep_alive(self) -> bytes:

@@ -57,7 +57,7 @@ class Writer:
             case TurnEnded():
                 return self._end(turn)
             case TurnFailed():
-                return sse(openai_error(failure_report(event)))
+                return sse(openai_error(failure_report(event, self._head)))
         return b""
 
     def keep_alive(self) -> bytes:

@@ -3,13 +3,13 @@
 Reasoning, message and call items that follow each other are one answer of the assistant.
 """
 
-from collections.abc import Iterable
+import re
 from typing import Any
 
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
+from thinkaloud.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage
 from thinkaloud.dialects.client_request import (
     ClientAnswer,
     ClientRequest,
@@ -19,6 +19,7 @@ from thinkaloud.dialects.client_request import (
     image_from_url,
     joined_message,
     json_text,
+    merged_answers,
     sampling,
     thinking_level,
     tool_definition,
@@ -28,6 +29,9 @@ from thinkaloud.dialects.client_request import (
 _TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _SYSTEM_ROLES = ("system", "developer")
 RESPONSE_PREFIX = "resp_"
+_ITEM_ID = re.compile(r"(?:rs|msg|fc|ctc)_(.+)_\d+")
+"""The ids of items that `write` makes, with the turn in them."""
+TEXT_TOOL_PARAMETERS = '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}'
 
 
 class _Part(msgspec.Struct):
@@ -42,6 +46,7 @@ _Content = str | list[_Part] | None
 
 class _Item(msgspec.Struct):
     type: str = "message"
+    id: str | None = None
     role: str = ""
     content: _Content = None
     summary: list[_Part] | None = None
@@ -53,11 +58,18 @@ class _Item(msgspec.Struct):
     output: Any = ""
 
 
+class _ToolFormat(msgspec.Struct):
+    type: str = "text"
+    syntax: str = ""
+    definition: str = ""
+
+
 class _Tool(msgspec.Struct):
     type: str = "function"
     name: str = ""
     description: str | None = None
     parameters: msgspec.Raw = msgspec.Raw()
+    format: _ToolFormat | None = None
 
 
 class _Reasoning(msgspec.Struct):
@@ -100,12 +112,21 @@ def parse_request(data: bytes) -> ClientRequest:
     items = [_Item(role="user", content=body.input)] if isinstance(body.input, str) else body.input
     system = [_text(item.content) for item in items if item.role in _SYSTEM_ROLES]
     functions = [tool for tool in body.tools or () if tool.type == "function"]
-    other_tools = [tool.type for tool in body.tools or () if tool.type != "function"]
+    text_tools = [tool for tool in body.tools or () if tool.type == "custom"]
+    other_tools = [tool.type for tool in body.tools or () if tool.type not in ("function", "custom")]
     return ClientRequest(
         model=body.model,
-        steps=tuple(_steps(item for item in items if item.role not in _SYSTEM_ROLES)),
+        steps=tuple(
+            merged_answers(
+                _part_of_answer(item) or _input_step(item) for item in items if item.role not in _SYSTEM_ROLES
+            )
+        ),
         system="\n\n".join(text for text in (body.instructions or "", *system) if text),
-        tools=tuple(tool_definition(tool.name, tool.description, tool.parameters) for tool in functions),
+        tools=(
+            *(tool_definition(tool.name, tool.description, tool.parameters) for tool in functions),
+            *(_text_tool(tool) for tool in text_tools),
+        ),
+        text_tools=frozenset(tool.name for tool in text_tools),
         tool_choice=_tool_choice(body.tool_choice),
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
@@ -117,20 +138,12 @@ def parse_request(data: bytes) -> ClientRequest:
     )
 
 
-def _steps(items: Iterable[_Item]) -> Iterable[ClientStep]:
-    answer = ClientAnswer()
-    for item in items:
-        if part := _part_of_answer(item):
-            answer = ClientAnswer(
-                answer.text + part.text, answer.calls + part.calls, answer.thoughts + part.thoughts
-            )
-            continue
-        if answer != ClientAnswer():
-            yield answer
-            answer = ClientAnswer()
-        yield _input_step(item)
-    if answer != ClientAnswer():
-        yield answer
+def _text_tool(tool: _Tool) -> ToolDefinition:
+    """Return a tool that takes plain text, as one with a single parameter. Words describe its grammar."""
+    grammar = tool.format or _ToolFormat()
+    rule = f"The input follows this grammar ({grammar.syntax}):\n{grammar.definition}"
+    texts = (tool.description or "", rule if grammar.definition else "")
+    return ToolDefinition(tool.name, "\n\n".join(text for text in texts if text), TEXT_TOOL_PARAMETERS)
 
 
 def _part_of_answer(item: _Item) -> ClientAnswer | None:
@@ -146,6 +159,9 @@ def _part_of_answer(item: _Item) -> ClientAnswer | None:
             return ClientAnswer(calls=(ToolCall(item.call_id or "", item.name or "", arguments),))
         case "message" if item.role == "assistant":
             return ClientAnswer(_text(item.content))
+        case "item_reference":
+            if match := _ITEM_ID.fullmatch(item.id or ""):
+                return ClientAnswer(turn=match[1])
     return None
 
 

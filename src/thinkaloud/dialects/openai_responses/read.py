@@ -136,7 +136,8 @@ class Update(msgspec.Struct):
     content_index: int | None = None
     output: list[msgspec.Raw] | None = None
     delta: Text | dict[str, Any] | None = None
-    text: Text | None = None
+    text: Text | dict[str, Any] | None = None
+    """The text of a part; in a whole response the settings of its text, which are an object."""
     item: msgspec.Raw = ABSENT
     response: Response | None = None
     error: msgspec.Raw = ABSENT
@@ -243,7 +244,7 @@ class Reader:
         if update.delta is not None:
             self._append_part(key, (source, part), kind, _delta_text(update.delta))
         elif not self._streamed(key, source, index):
-            self._append_part(key, (source, part), kind, update.text or "")
+            self._append_part(key, (source, part), kind, _delta_text(update.text))
 
     def _text_key(self, text_event: tuple[Kind, str], update: Update) -> int:
         """Return the key of the item of a text; the end of a text without id or index ends the latest one."""

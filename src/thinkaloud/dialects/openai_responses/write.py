@@ -18,6 +18,7 @@ from thinkaloud.canon import (
 from thinkaloud.dialects.writer import (
     ResponseFormat,
     ResponseHead,
+    arguments_object,
     call_id,
     encode_json,
     finish_of,
@@ -36,6 +37,7 @@ _DELTA_TYPES = {
     Kind.TEXT: "response.output_text.delta",
     Kind.TOOL_CALL: "response.function_call_arguments.delta",
 }
+_TEXT_INPUT = "response.custom_tool_call_input"
 _PART_PLACES: dict[Kind, dict[str, object]] = {
     Kind.REASONING: {"summary_index": 0},
     Kind.TEXT: {"content_index": 0},
@@ -106,6 +108,8 @@ class Writer:
         if block.kind not in _DELTA_TYPES or block.parent is not None:
             return b""
         added = b"" if block.number in self._open else self._add_item(block)
+        if _takes_text(self._head, block):
+            return added  # its text is in the JSON of the arguments, which is not whole yet
         index, kind = self._open[block.number]
         place = {"item_id": _item_id(self._head, block, kind), "output_index": index, **_PART_PLACES[kind]}
         extra: dict[str, object] = {"logprobs": []} if kind is Kind.TEXT else {}
@@ -128,6 +132,10 @@ class Writer:
         event_type = _DELTA_TYPES[kind].removesuffix("delta") + "done"
         place = {"item_id": _item_id(self._head, block, kind), "output_index": index, **_PART_PLACES[kind]}
         match kind:
+            case Kind.TOOL_CALL if _takes_text(self._head, block):
+                text = _plain_input(block.text)
+                delta = self._event(f"{_TEXT_INPUT}.delta", delta=text, **place)
+                return delta + self._event(f"{_TEXT_INPUT}.done", input=text, **place)
             case Kind.TOOL_CALL:
                 return self._event(event_type, arguments=block.text, name=block.name, **place)
             case Kind.TEXT:
@@ -198,11 +206,28 @@ def _item(head: ResponseHead, block: Block, kind: Kind, status: str) -> dict[str
             reference = thought_reference(head, block)
             summary = [_summary(text)] if text else []
             return {"id": item_id, "type": "reasoning", "summary": summary, "encrypted_content": reference}
+        case Kind.TOOL_CALL if _takes_text(head, block):
+            text_call = {
+                "call_id": call_id(head.turn, block),
+                "name": block.name,
+                "input": _plain_input(text),
+            }
+            return {"id": item_id, "type": "custom_tool_call", "status": status, **text_call}
         case Kind.TOOL_CALL:
             call = {"call_id": call_id(head.turn, block), "name": block.name, "arguments": text}
             return {"id": item_id, "type": "function_call", "status": status, **call}
     content = [_output_text(text)] if text else []
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def _takes_text(head: ResponseHead, block: Block) -> bool:
+    return block.kind is Kind.TOOL_CALL and block.name in head.text_tools
+
+
+def _plain_input(arguments: str) -> str:
+    """Return the text for a tool that takes plain text; arguments without it are given as they are."""
+    value = arguments_object(arguments).get("input")
+    return value if isinstance(value, str) else arguments
 
 
 def _summary(text: str) -> dict[str, object]:
