@@ -69,7 +69,8 @@ WRONG = {
     ),
     "unknown section": (
         "[vendors.x]\n",
-        "my.toml: unknown section [vendors]. A catalog has: [providers.NAME], [models.NAME], [replays.NAME].",
+        "my.toml: unknown section [vendors]. A catalog has: [providers.NAME], [models.NAME], [replays.NAME], "
+        "[aliases].",
     ),
     "no rows": (
         "[models]\nx = 1\n",

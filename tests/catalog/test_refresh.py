@@ -9,8 +9,11 @@ from thinkaloud.catalog import (
     ReportedModel,
     ThinkingSupport,
     builtin_catalog,
+    builtin_texts,
     compare_models,
     list_models,
+    new_rows,
+    parse_catalog,
     read_reported_models,
 )
 
@@ -126,7 +129,7 @@ def test_compare_models_finds_new_gone_and_changed() -> None:
     )
     assert difference_found == CatalogDifference(
         new=("command-z",),
-        gone=("command-a-reasoning-08-2025",),
+        gone=("command-a-reasoning-08-2025", "command-a-plus-05-2026"),
         changed=(
             FieldChange("command-a-reasoning-12-2026", "command-a-reasoning", "thinking", "yes", "no"),
             FieldChange(
@@ -167,3 +170,29 @@ def test_compare_models_without_differences() -> None:
         if "deepseek" in model.at
     ]
     assert compare_models(CATALOG, "deepseek", reported) == CatalogDifference((), (), ())
+
+
+def test_rows_for_new_models_are_a_catalog_that_can_be_used() -> None:
+    """Only models that are new and of which the list says whether they think get a row."""
+    catalog = builtin_catalog()
+    provider = catalog.providers["openrouter"]
+    text = new_rows(
+        catalog,
+        provider,
+        [
+            ReportedModel("acme/anvil", thinks=True, can_be_off=True, efforts=("low",), max_output_tokens=9),
+            ReportedModel("acme/hammer", thinks=True, can_be_off=False),
+            ReportedModel("acme/plain", thinks=False),
+            ReportedModel("acme/unknown"),
+            ReportedModel("openai/gpt-5", thinks=True),
+        ],
+        "2026-11-17",
+    )
+    rows = parse_catalog(*builtin_texts(), text).models
+    assert set(rows) - set(catalog.models) == {"acme/anvil", "acme/hammer", "acme/plain"}
+    assert (rows["acme/anvil"].thinking, rows["acme/anvil"].efforts) == (ThinkingSupport.OPTIONAL, ("low",))
+    assert rows["acme/anvil"].max_output_tokens == 9
+    assert (rows["acme/hammer"].thinking, rows["acme/hammer"].off) == (ThinkingSupport.ALWAYS, "")
+    assert rows["acme/hammer"].efforts == provider.efforts
+    assert rows["acme/plain"].thinking is ThinkingSupport.NONE
+    assert rows["acme/plain"].fact.as_of == "2026-11-17"

@@ -386,3 +386,26 @@ def test_a_model_row_routes_a_bare_name_to_the_new_provider() -> None:
     )
     chosen = route(user_catalog, "glm-4.6", thinking=True, have_key=any_key)
     assert (chosen.provider.name, chosen.model_id) == ("together", "zai-org/GLM-4.6")
+
+
+def test_the_longest_alias_that_matches_is_used() -> None:
+    aliases = '[aliases]\n"claude-*" = "deepseek/deepseek-v4-pro"\n"claude-haiku-*" = "gpt-5"\n'
+    catalog = parse_catalog(*builtin_texts(), aliases)
+    chosen = route(catalog, "claude-haiku-9", thinking=False, have_key=any_key)
+    assert chosen.model_id == "gpt-5"
+    assert "The alias claude-haiku-* of the catalog stands for gpt-5." in chosen.why
+    other = route(catalog, "claude-opus-9", thinking=False, have_key=any_key)
+    assert other.provider.name == "deepseek"
+
+
+@pytest.mark.parametrize(
+    ("aliases", "message"),
+    [
+        ("aliases = 3", "may contain only names of models"),
+        ('[aliases]\n"claude-*" = 3', "may contain only names of models"),
+        ('[aliases]\n"claude-*" = "nothing-known"', "is no model of the catalog"),
+    ],
+)
+def test_alias_that_leads_nowhere_is_refused(aliases: str, message: str) -> None:
+    with pytest.raises(BadCatalog, match=message):
+        parse_catalog(*builtin_texts(), aliases, names=["r", "p", "m", "my.toml"])

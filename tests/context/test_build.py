@@ -76,7 +76,7 @@ def payload(step: AnsweredTurn) -> str:
 
 
 def test_claude_gets_its_tool_loop_back_byte_for_byte() -> None:
-    """R058, R059, K12: signed blocks go back in order and unmodified, then the result."""
+    """S14, R058, R059, K12: signed blocks go back in order and unmodified, then the result."""
     turn = answer_from(CLAUDE, "Need the weather.", "Checking.", [LIMA])
     built = build(conversation_of(user_message(), turn, tool_result()), CLAUDE)
     assert built.request.messages == (
@@ -345,6 +345,7 @@ def test_compaction_invalidates_earlier_thoughts_only() -> None:
 
 
 def test_an_edit_in_the_middle_invalidates_later_thoughts() -> None:
+    """S14."""
     steps = list(growing_conversation(BOUND).steps)
     steps[2] = user_message("Another question?")
     built = build(conversation_of(*steps), BOUND)

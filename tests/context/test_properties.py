@@ -123,7 +123,7 @@ def test_every_block_is_reported_exactly_once(
 
 @given(conversations(), routes, routes)
 def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Context, a: Route, b: Route) -> None:
-    """R059: what A issued goes back to A byte for byte, whichever model answered in between."""
+    """S14, R059: what A issued goes back to A byte for byte, whichever model answered in between."""
     build_options = BuildOptions(mode=ContextMode.KEEP)
     before = build(conversation, a, build_options)
     away = [*conversation.steps, answer_from(b, "elsewhere", "Hello."), user_message("back")]

@@ -24,6 +24,7 @@ from thinkaloud.simulators import (
     ScriptedToolCall,
     anthropic_models,
     bedrock_rules,
+    cohere_rules,
     deepseek,
     gemini_rules,
     groq,
@@ -50,6 +51,7 @@ MODELS = {
     "groq": ("groq", "/openai/v1", tuple(groq.MODELS)),
     "xai": ("xai", "/v1", tuple(openai_models.XAI_MODELS)),
     "bedrock": ("bedrock", "", bedrock_rules.MODELS),
+    "cohere": ("cohere", "/v2", tuple(cohere_rules.MODELS)),
     "ollama": ("ollama", "", ("qwen3:8b", "gpt-oss:20b", "llama3.2", "deepseek-v3.1")),
     "vllm": ("vllm", "/v1", ("qwen3-8b", "qwen3-8b-raw", "gpt-oss-20b")),
 }

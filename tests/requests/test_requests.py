@@ -390,9 +390,9 @@ def test_gemini() -> None:
                             "response": {"output": "18 C"},
                         }
                     },
-                    {"text": "And now?"},
                 ],
             },
+            {"role": "user", "parts": [{"text": "And now?"}]},
         ],
     }
     unstreamed = build_request(GEMINI, make_request(GEMINI, stream=False, max_tokens=5))

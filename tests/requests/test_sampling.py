@@ -83,6 +83,20 @@ def test_temperature_above_the_highest_is_lowered_with_a_note() -> None:
     assert "anthropic takes temperatures up to 1, so 1 was sent instead of 1.5." in request.notes
 
 
+@pytest.mark.parametrize(("top_p", "sent"), [(1, 0.99), (0.001, 0.01), (0.5, 0.5)])
+def test_top_p_is_kept_within_the_range_of_the_provider_with_a_note(top_p: float, sent: float) -> None:
+    request = prepared("cohere/command-a-03-2025", top_p=top_p)
+    assert body(request)["p"] == sent
+    note = f"cohere takes top_p from 0.01 to 0.99, so {sent:g} was sent instead of {top_p:g}."
+    assert request.notes == (() if top_p == sent else (note,))
+
+
+def test_stop_sequences_above_the_limit_of_the_provider_are_left_out_with_a_note() -> None:
+    request = prepared("cohere/command-a-03-2025", stop=tuple("abcdef"))
+    assert body(request)["stop_sequences"] == list("abcde")
+    assert request.notes == ("cohere takes up to 5 stop sequences, so only the first 5 were sent.",)
+
+
 @pytest.mark.parametrize("bad", [{"temperature": 2.5}, {"top_p": 0}, {"stop": ("",)}, {"seed": -1}])
 def test_values_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(Refused, match=f"Invalid sampling parameter.*{next(iter(bad))}"):

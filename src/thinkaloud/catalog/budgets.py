@@ -31,8 +31,10 @@ def check_budget(route: Route, budget_tokens: int, *, sent_as_number: bool) -> t
 def with_answer_room(
     parameters: ThinkingParameters, route: Route, max_tokens: int | None
 ) -> ThinkingParameters:
-    """Set max_tokens so that it exceeds the thinking budget."""
+    """Set max_tokens within the limits of the route, and so that it exceeds the thinking budget."""
     parameters = _within_output_limit(parameters, route)
+    max_tokens, note = _check_max_tokens(route, max_tokens)
+    parameters = replace(parameters, notes=(*parameters.notes, *([note] if note else [])))
     budget, limit = parameters.budget_tokens or 0, route.model.max_output_tokens
     requested = _requested_max_tokens(route, max_tokens)
     if requested is None or requested > budget:
@@ -46,6 +48,18 @@ def with_answer_room(
         f"It was raised to {raised}."
     )
     return replace(parameters, max_tokens=raised, notes=(*parameters.notes, note))
+
+
+def _check_max_tokens(route: Route, max_tokens: int | None) -> tuple[int | None, str]:
+    """Return the limit within what the route takes, and a note if it was changed."""
+    least, most = route.provider.max_tokens_min, route.model.max_output_tokens
+    if max_tokens is not None and most is not None and max_tokens > most:
+        text = f"{route.model_id} writes at most {most} tokens"
+        return most, f"{text}, so max_tokens was reduced from {max_tokens} to {most}."
+    if max_tokens is not None and max_tokens < least:
+        text = f"{route.provider.name} takes no max_tokens below {least}"
+        return least, f"{text}, so it was raised from {max_tokens} to {least}."
+    return max_tokens, ""
 
 
 def _requested_max_tokens(route: Route, max_tokens: int | None) -> int | None:

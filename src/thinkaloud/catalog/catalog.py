@@ -5,7 +5,7 @@ the fields of another row, except its names, where it is served and when it reti
 them too, and says that the row is that model under a name of the user's own.
 A model name may start with a provider (`openrouter/qwen/qwen3-8b`, `openai:gpt-5`), with its vendor as one of
 its providers spells it (`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the
-longest wins.
+longest wins. `[aliases]` gives names, or patterns of names, another model.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,14 @@ from thinkaloud.catalog.rows import (
 FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
 _SECTIONS = ("providers", "models", "replays")
+_ALIASES = "aliases"
 _NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor", "deployment_of", "family")
 
 _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
+
+
+_REMEMBERED_NAMES = 1000
 
 
 class Catalog(msgspec.Struct, frozen=True, dict=True):
@@ -46,6 +50,8 @@ class Catalog(msgspec.Struct, frozen=True, dict=True):
     providers: dict[str, Provider]
     models: dict[str, Model]
     replays: dict[str, ReplayRow]
+    aliases: dict[str, str] = {}
+    """The model behind each alias. An alias may contain `*`."""
 
     def with_base_url(self, provider: str, base_url: str) -> "Catalog":
         """Return a copy of the catalog in which this provider has another base URL."""
@@ -62,6 +68,11 @@ class Catalog(msgspec.Struct, frozen=True, dict=True):
         return positions
 
     @cached_property
+    def models_by_pattern(self) -> "dict[frozenset[str], Model | None]":
+        """The rows that patterns gave to names lately: comparing a name with all patterns takes long."""
+        return {}
+
+    @cached_property
     def name_patterns(self) -> list[tuple[str, Model]]:
         """The patterns of all rows in lower case, the longest first."""
         patterns = [(name.lower(), model) for model in self.models.values() for name in model.names]
@@ -74,15 +85,31 @@ class _CatalogMerger:
     def __init__(self) -> None:
         self.rows: dict[str, _RowFields] = {section: {} for section in _SECTIONS}
         self.sources: dict[tuple[str, str], str] = {}
+        self.aliases: dict[str, str] = {}
 
     def add(self, text: str, source: str) -> None:
         for section, rows in _decode_tables(text, source).items():
+            if section == _ALIASES:
+                self._add_aliases(rows, source)
+                continue
             if section not in _SECTIONS:
                 known = ", ".join(f"[{name}.NAME]" for name in _SECTIONS)
-                raise BadCatalog(f"{source}: unknown section [{section}]. A catalog has: {known}.")
+                raise BadCatalog(
+                    f"{source}: unknown section [{section}]. A catalog has: {known}, [{_ALIASES}]."
+                )
             for key, fields in _named_rows(rows, f"{source}: [{section}]"):
                 self.rows[section].setdefault(key, {}).update(fields)
                 self.sources[section, key] = source
+
+    def _add_aliases(self, rows: object, source: str) -> None:
+        if not isinstance(rows, dict) or not all(isinstance(name, str) and name for name in rows.values()):
+            raise BadCatalog(
+                f"{source}: [{_ALIASES}] may contain only names of models. Write each line as "
+                '"claude-*" = "deepseek/deepseek-v4-pro".'
+            )
+        for alias, name in rows.items():
+            self.aliases[alias] = name
+            self.sources[_ALIASES, alias] = source
 
     def location(self, section: str, key: str) -> str:
         return f"{self.sources.get((section, key), 'catalog')}: [{section}.{key}]"
@@ -129,6 +156,7 @@ def parse_catalog(*texts: str, names: Sequence[str] = ()) -> Catalog:
         providers=merger.build_rows("providers", Provider, "name"),
         models=merger.build_rows("models", Model, "id"),
         replays=merger.build_rows("replays", ReplayRow, "name"),
+        aliases=merger.aliases,
     )
     _check_references(catalog, merger)
     return catalog
@@ -191,6 +219,12 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
         _check_all_known(model.retires, catalog.providers, f"{location}: retires")
         if model.successor:
             _check_known(model.successor, catalog.models, f"{location}: successor")
+    for alias, name in catalog.aliases.items():
+        if split_provider(catalog, name)[0] is None and find_model(catalog, name) is None:
+            raise BadCatalog(
+                f"{merger.location(_ALIASES, alias)} stands for {name!r}, which is no model of the catalog. "
+                "Use `provider/model`, or the name of a model that has a row."
+            )
 
 
 def _check_all_known(words: Any, known: Any, location: str) -> None:
@@ -225,6 +259,12 @@ def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
     return None, name
 
 
+def find_alias(catalog: Catalog, name: str) -> str:
+    """Return the alias that a name matches, the longest of several; empty if it matches none."""
+    matching = [alias for alias in catalog.aliases if fnmatchcase(name.lower(), alias.lower())]
+    return max(matching, key=len, default="")
+
+
 def vendors(model: Model) -> set[str]:
     """Return what stands before the model's name in its ids at providers, in lower case."""
     return {spelling.rpartition("/")[0].lower() for spelling in model.at.values()} - {""}
@@ -232,18 +272,21 @@ def vendors(model: Model) -> set[str]:
 
 def find_model(catalog: Catalog, name: str) -> Model | None:
     """Return the row for this name: an exact match, else the longest matching pattern."""
-    spellings = {name.lower(), without_vendor(name).lower()}
+    spellings = frozenset((name.lower(), without_vendor(name).lower()))
     exact_names = catalog.exact_names
     if positions := [exact_names[spelling] for spelling in spellings if spelling in exact_names]:
         return next(islice(catalog.models.values(), min(positions), None))
-    return next(
-        (
+    known = catalog.models_by_pattern
+    if spellings not in known:
+        if len(known) >= _REMEMBERED_NAMES:
+            known.clear()
+        matching = (
             model
             for pattern, model in catalog.name_patterns
             if any(fnmatchcase(spelling, pattern) for spelling in spellings)
-        ),
-        None,
-    )
+        )
+        known[spellings] = next(matching, None)
+    return known[spellings]
 
 
 def provider_model_id(model: Model, provider: Provider, name: str) -> str:

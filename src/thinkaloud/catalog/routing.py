@@ -12,6 +12,7 @@ from thinkaloud.canon import KeyMissing, UnknownModel
 from thinkaloud.catalog.catalog import (
     THINKING_SUFFIX,
     Catalog,
+    find_alias,
     find_model,
     provider_model_id,
     similar_names,
@@ -34,11 +35,15 @@ def has_thinking_suffix(name: str) -> bool:
 
 def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> Route:
     """Choose the provider and model id for a request. `Route.why` has a sentence for each step."""
+    reasons: list[str] = []
+    if alias := find_alias(catalog, name.strip()):
+        reasons.append(f"The alias {alias} of the catalog stands for {catalog.aliases[alias]}.")
+        name = catalog.aliases[alias]
     provider, model_name = split_provider(catalog, name.strip())
     suffixed = has_thinking_suffix(model_name) and not (provider and provider.local)
     base_name = model_name.removesuffix(THINKING_SUFFIX) if suffixed else model_name
     model = find_model(catalog, base_name)
-    reasons = [f"The name ends in {THINKING_SUFFIX}, so thinking is on."] if suffixed else []
+    reasons += [f"The name ends in {THINKING_SUFFIX}, so thinking is on."] if suffixed else []
     if provider is None:
         if model is None or not model.at:
             raise _unknown_model_error(catalog, name)

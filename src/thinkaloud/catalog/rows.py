@@ -104,6 +104,17 @@ class ReplayForm(StrEnum):
     """The text, in a field of the message."""
 
 
+class ResultImages(StrEnum):
+    """Where images of a tool result go."""
+
+    INSIDE = "inside"
+    """In the result itself."""
+    FOLLOWING = "following"
+    """In a user message after the results."""
+    NONE = "none"
+    """Nowhere: the API takes them neither in a result nor right after it."""
+
+
 IsoDate = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
@@ -154,13 +165,19 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     provider does not take it.
     """
     temperature_max: float = 2.0
+    top_p_range: tuple[float, float] = (0.0, 1.0)
+    """The lowest and the highest top_p that it takes."""
+    stop_max: int = 16
+    """How many stop sequences it takes."""
     output: OutputForm = OutputForm.SCHEMA
     """How an answer of a given shape is asked for, unless a model can do less."""
+    output_closed: bool = False
+    """Whether it refuses a JSON Schema with objects that may have other fields."""
     cache: CacheForm = CacheForm.NONE
     inputs: tuple[InputKind, ...] = tuple(InputKind)
     """What its API has a form for, besides text."""
-    result_images: bool = False
-    """Whether a tool result may hold images. Otherwise they follow in a user message."""
+    result_images: ResultImages = ResultImages.FOLLOWING
+    """Where images of tool results go, unless a model says otherwise."""
     shows_thinking: bool = True
     """Whether this provider can return thoughts at all."""
     joins_messages: bool = True
@@ -181,6 +198,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether this program serves the provider itself, while it is asked."""
     max_tokens: int | None = None
     """Sent if the caller sets none, for APIs that require a value."""
+    max_tokens_min: int = 1
+    """The smallest limit that it takes."""
     fact: RowSource
 
 
@@ -218,6 +237,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The tag profile of its text; empty to let the model's name select one."""
     inputs: tuple[InputKind, ...] | None = None
     """What it takes besides text; None if that is not known."""
+    result_images: ResultImages | None = None
+    """Where images of tool results go, if it differs from the provider's."""
     retires: dict[str, IsoDate] = msgspec.field(default_factory=dict)
     """The date from which a provider no longer serves it."""
     successor: str = ""

@@ -23,12 +23,19 @@ from thinkaloud.canon.requests import (
     ToolDefinition,
     UserMessage,
 )
-from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
+from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, ResultImages, Route
 from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
-from thinkaloud.context.inputs import INPUT_CODES, input_kind, input_note, replaced_note
+from thinkaloud.context.inputs import (
+    INPUT_CODES,
+    input_kind,
+    input_note,
+    replaced_note,
+    replaced_result_note,
+    result_note,
+)
 from thinkaloud.context.open_loop import fit_open_loop
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
 from thinkaloud.context.report import Report, ReportLine, SendStatus
@@ -155,6 +162,8 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
     )
     replaced = builder.inputs_replaced.items()
     notes = (*notes, *(replaced_note(route.model_id, kind, count) for kind, count in replaced))
+    if builder.result_images_replaced:
+        notes = (*notes, replaced_result_note(route.provider.name, builder.result_images_replaced))
     return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
@@ -182,6 +191,7 @@ class _RequestBuilder:
         self.turns_without_thought: set[int] = set()
         """Turns sent without a thought. In an open loop they rule out a thinking budget."""
         self.inputs_replaced: Counter[InputKind] = Counter()
+        self.result_images_replaced = 0
         self.prefix = PrefixHash(conversation.system, conversation.tools)
 
     def _requires_thought(self, answered: AnsweredTurn) -> bool:
@@ -232,6 +242,16 @@ class _RequestBuilder:
         text = "\n\n".join(text for text in (message.text, *notes) if text)
         return UserMessage(text, images, files)
 
+    def _without_result_images(self, number: int, message: UserMessage) -> UserMessage:
+        """Replace the images of a tool result by a note, for an API that has no place for them."""
+        if not message.images:
+            return message
+        count = len(message.images)
+        self.result_images_replaced += count
+        line = ReportLine(number, None, "image", SendStatus.TRANSFORMED, "no_result_images")
+        self.lines += [line] * count
+        return UserMessage("\n\n".join(text for text in (message.text, result_note(count)) if text))
+
     def _takes(self, kind: InputKind) -> bool:
         """Return whether a request may hold this kind; a model of which that is unknown may take it."""
         inputs = self._route.model.inputs
@@ -264,11 +284,14 @@ class _RequestBuilder:
         self.lines += lines or [ReportLine(sent_turn.step, None, "turn", SendStatus.WITHHELD, code)]
 
     def _append_results(self, sent_turn: SentTurn, call_ids: dict[int, str]) -> None:
-        """Append the results of a turn; their images follow if the provider takes none in a result."""
+        """Append the results of a turn, with their images where this model takes them."""
+        place = self._route.model.result_images or self._route.provider.result_images
         images: tuple[Image, ...] = ()
         for block, result in sent_turn.calls:
             seen = self._with_seen_inputs(sent_turn.step, UserMessage(result.result, result.images))
-            if not self._route.provider.result_images:
+            if place is ResultImages.NONE:
+                seen = self._without_result_images(sent_turn.step, seen)
+            elif place is ResultImages.FOLLOWING:
                 images += seen.images
             self._append(
                 msgspec.structs.replace(
@@ -276,7 +299,7 @@ class _RequestBuilder:
                     call_id=call_ids[block.number],
                     name=result.name or block.name,
                     result=seen.text,
-                    images=seen.images if self._route.provider.result_images else (),
+                    images=seen.images if place is ResultImages.INSIDE else (),
                 )
             )
         if images:

@@ -201,7 +201,7 @@ def _unfinished_blocks(turn: Turn) -> list[Block]:
 def _turn_of_reply(reply: Reply, blocks: list[Block]) -> Turn:
     """Return the reply as a turn. Results are removed from its calls, because they are separate steps."""
     own_blocks = [
-        msgspec.structs.replace(block, result=None) if block.number in reply.calls else block
+        msgspec.structs.replace(block, result=None, images=()) if block.number in reply.calls else block
         for block in blocks
     ]
     turn = Turn(
@@ -225,7 +225,7 @@ def _has_result(block: Block, reply: Reply) -> bool:
 
 def _tool_message(block: Block) -> ToolMessage:
     result = "\n\n".join(text for text in (block.error, block.result) if text)
-    return ToolMessage(block.call_id, result, block.name, failed=bool(block.error))
+    return ToolMessage(block.call_id, result, block.name, bool(block.error), block.images)
 
 
 def _as_tool_call(block: Block) -> Block:

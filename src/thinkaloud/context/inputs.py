@@ -22,6 +22,18 @@ def input_note(kind: InputKind, count: int) -> str:
     return f"({_counted(kind, count)} attached here, which this model does not take.)"
 
 
+def result_note(count: int) -> str:
+    """Return the note that takes the place of images in a tool result."""
+    return f"({_counted(InputKind.IMAGE, count)} returned here, which cannot be sent as a tool result.)"
+
+
+def replaced_result_note(provider: str, count: int) -> str:
+    """Return the sentence for the report that says what of tool results was replaced."""
+    counted = _counted(InputKind.IMAGE, count)
+    sentence = f"{provider} takes no images in tool results, so {counted[0].lower()}{counted[1:]}"
+    return f"{sentence} replaced by a note in the text."
+
+
 def replaced_note(model: str, kind: InputKind, count: int) -> str:
     """Return the sentence for the report that says what was replaced."""
     counted = _counted(kind, count)

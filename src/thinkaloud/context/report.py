@@ -42,6 +42,7 @@ REASONS = {
     "empty": "It is empty.",
     "blank": "It is blank, and the provider refuses blank text.",
     "no_images": "This model takes no images, so a note in the text says that there was one.",
+    "no_result_images": "This provider takes no images in a tool result, so a note says that there was one.",
     "no_files": "This model takes no PDF files, so a note in the text says that there was one.",
     "no_audio": "This model takes no recordings, so a note in the text says that there was one.",
     "retried": "The turn was cut off and the model was asked again.",
