@@ -1,12 +1,16 @@
 """Serves HTTP on the loopback address: the one server behind the simulators and the built-in model."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
 HOST = "127.0.0.1"
+_REQUEST_LINE = re.compile(rb"[A-Z]+ \S+ HTTP/1\.[01]\r\n")
+_USER_AGENT = re.compile(rb"(?im)^user-agent:[^\n]*\n")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -25,8 +29,62 @@ async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> Asy
     options: dict[str, Any] = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
     runner = web.AppRunner(app, access_log=None, **options)
     await runner.setup()
+    transports: set[asyncio.BaseTransport] = set()
     try:
-        await web.TCPSite(runner, HOST, port).start()
-        yield runner.addresses[0][1]
+        server = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(_new_protocol(runner), transports), HOST, port
+        )
+        async with server:
+            yield server.sockets[0].getsockname()[1]
     finally:
         await runner.cleanup()
+        # aiohttp leaves a connection open whose client does not read what was sent last.
+        for transport in tuple(transports):
+            cast(asyncio.Transport, transport).abort()
+        await asyncio.sleep(0)
+
+
+def _new_protocol(runner: web.AppRunner) -> asyncio.Protocol:
+    assert runner.server is not None, "the runner is set up"
+    return runner.server()
+
+
+class _Connection(asyncio.Protocol):
+    """Passes a connection on to aiohttp, which refuses a second User-Agent. Providers accept it."""
+
+    def __init__(self, protocol: asyncio.Protocol, transports: set[asyncio.BaseTransport]) -> None:
+        self._protocol = protocol
+        self._transports = transports
+        self._transport: asyncio.BaseTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Pass it on, and remember that it is open."""
+        self._transport = transport
+        self._transports.add(transport)
+        self._protocol.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass it on."""
+        self._transports.discard(self._transport)
+        self._protocol.connection_lost(exc)
+
+    def eof_received(self) -> bool | None:
+        """Pass it on."""
+        return self._protocol.eof_received()
+
+    def pause_writing(self) -> None:
+        """Pass it on."""
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on."""
+        self._protocol.resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        """Remove all but the last User-Agent of a request."""
+        if _REQUEST_LINE.match(data):
+            head, end, rest = data.partition(b"\r\n\r\n")
+            for _ in _USER_AGENT.findall(head + b"\n")[1:]:
+                head = _USER_AGENT.sub(b"", head, count=1)
+            data = head + end + rest
+        self._protocol.data_received(data)

@@ -77,6 +77,21 @@ def with_fields(body: Json, **fields: Any) -> Json:
     return {name: value for name, value in copied.items() if value is not None}
 
 
+CLOSED_SCHEMA: Json = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+OPEN_SCHEMA: Json = CLOSED_SCHEMA | {"additionalProperties": True}
+ANY_JSON = {"type": "json_object"}
+
+
+def schema_format(schema: Json, *, strict: bool = True) -> Json:
+    """Return the `response_format` of an answer that matches a schema."""
+    return {"type": "json_schema", "json_schema": {"name": "city", "schema": schema, "strict": strict}}
+
+
 BuildRequest = Callable[[Json, Json], Json]
 """Builds the next request from the previous one and its response."""
 

@@ -5,7 +5,9 @@ import json
 
 import pytest
 from tests.simulators.rule_cases import (
+    CLOSED_SCHEMA,
     KEY_HEADERS,
+    OPEN_SCHEMA,
     BuildRequest,
     HttpReply,
     Json,
@@ -96,6 +98,18 @@ def result_of(call: str) -> BuildRequest:
     return ask
 
 
+def call_twice(body: Json, message: Json) -> Json:
+    request = with_tool_results(body, message)
+    request["messages"][1]["content"].append(request["messages"][1]["content"][-1])
+    return request
+
+
+def text_before_result(body: Json, message: Json) -> Json:
+    request = with_tool_results(body, message)
+    request["messages"][-1]["content"].insert(0, {"type": "text", "text": "Here it is:"})
+    return request
+
+
 def with_empty_text(body: Json, message: Json) -> Json:
     request = with_tool_results(body, message)
     request["messages"][-1]["content"].append({"type": "text", "text": ""})
@@ -155,6 +169,31 @@ CASES = [
         "`max_tokens` must be greater than `thinking.budget_tokens`",
     ),
     RuleCase(
+        "anthropic.max-tokens",
+        with_changes(max_tokens=64_000),
+        with_changes(max_tokens=64_001),
+        "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens",
+    ),
+    RuleCase(
+        "anthropic.one-sampling",
+        with_changes(temperature=0.5),
+        with_changes(temperature=0.5, top_p=0.5),
+        "`temperature` and `top_p` cannot both be specified",
+        opening=PLAIN,
+    ),
+    RuleCase(
+        "anthropic.call-ids",
+        with_tool_results,
+        call_twice,
+        "`tool_use` ids must be unique",
+    ),
+    RuleCase(
+        "anthropic.results-first",
+        with_tool_results,
+        text_before_result,
+        "`tool_result` blocks must come before all other content",
+    ),
+    RuleCase(
         "anthropic.effort",
         with_changes(output_config={"effort": "max"}),
         with_changes(output_config={"effort": "max"}, thinking={"type": "disabled"}),
@@ -172,6 +211,12 @@ CASES = [
         with_changes(temperature=1),
         with_changes(temperature=0.2),
         "`temperature` may only be set",
+    ),
+    RuleCase(
+        "anthropic.output",
+        with_changes(output_config={"format": {"type": "json_schema", "schema": CLOSED_SCHEMA}}),
+        with_changes(output_config={"format": {"type": "json_schema", "schema": OPEN_SCHEMA}}),
+        "'additionalProperties' must be explicitly set to false",
     ),
     RuleCase(
         "anthropic.prefill",

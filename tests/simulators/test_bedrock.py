@@ -1,9 +1,12 @@
 """Bedrock simulator: every rule with an accepted and a refused request, and the event stream."""
 
 import copy
+import json
 
 import pytest
 from tests.simulators.rule_cases import (
+    CLOSED_SCHEMA,
+    OPEN_SCHEMA,
     Json,
     RuleCase,
     check_case,
@@ -60,6 +63,11 @@ def repeated(request: Json, _: Json) -> Json:
     return with_fields(request, messages=request["messages"] * 2)
 
 
+def output_config(schema: Json) -> Json:
+    structure = {"jsonSchema": {"name": "city", "schema": json.dumps(schema)}}
+    return {"textFormat": {"type": "json_schema", "structure": structure}}
+
+
 CASES: list[RuleCase] = [
     RuleCase(
         "bedrock.key",
@@ -73,6 +81,30 @@ CASES: list[RuleCase] = [
     RuleCase("bedrock.model", unchanged, unchanged, "model identifier", refused_path="/model/none/converse"),
     RuleCase("bedrock.fields", unchanged, with_changes(max_tokens=1), "Unknown parameter in input"),
     RuleCase("bedrock.order", unchanged, repeated, "must alternate"),
+    RuleCase(
+        "bedrock.budget",
+        with_changes(inferenceConfig={"maxTokens": 1025}),
+        with_changes(inferenceConfig={"maxTokens": 1024}),
+        "`max_tokens` must be greater than `thinking.budget_tokens`",
+    ),
+    RuleCase(
+        "bedrock.sampling",
+        with_changes(inferenceConfig={"temperature": 1}),
+        with_changes(inferenceConfig={"temperature": 0.5}),
+        "`temperature` may only be set to 1",
+    ),
+    RuleCase(
+        "bedrock.forced-tool",
+        unchanged,
+        with_changes(toolConfig=OPENING["toolConfig"] | {"toolChoice": {"any": {}}}),
+        "Thinking may not be enabled when tool_choice forces tool use",
+    ),
+    RuleCase(
+        "bedrock.output",
+        with_changes(outputConfig=output_config(CLOSED_SCHEMA)),
+        with_changes(outputConfig=output_config(OPEN_SCHEMA)),
+        "'additionalProperties' must be explicitly set to false",
+    ),
     RuleCase("bedrock.blank", with_results, blank_result, "is blank"),
     RuleCase("bedrock.results", with_results, without_result, "Expected toolResult blocks"),
     RuleCase("bedrock.signature", with_results, altered_thought, "Invalid `signature`"),

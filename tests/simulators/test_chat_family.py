@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 from tests.simulators.rule_cases import (
+    ANY_JSON,
+    CLOSED_SCHEMA,
+    OPEN_SCHEMA,
     BuildRequest,
     Json,
     RuleCase,
@@ -13,6 +16,7 @@ from tests.simulators.rule_cases import (
     get_path,
     post_json,
     request_once,
+    schema_format,
     unchanged,
     with_changes,
     with_fields,
@@ -123,11 +127,20 @@ def without_details(
     return ask
 
 
-def longer_call_id(request: Json, response: Json) -> Json:
-    follow_up = with_tool_results(request, response)
-    follow_up["messages"][1]["tool_calls"][0]["id"] = "call_0123456789"
-    follow_up["messages"][2]["tool_call_id"] = "call_0123456789"
-    return follow_up
+IMAGE_REFUSED = "Image URLs are only allowed for messages with role 'user'"
+IMAGE_RESULT = message(2, content=[{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}])
+
+
+def call_id_of(length: int) -> BuildRequest:
+    """Return a builder that gives the call an id of this length."""
+
+    def ask(request: Json, response: Json) -> Json:
+        follow_up = with_tool_results(request, response)
+        follow_up["messages"][1]["tool_calls"][0]["id"] = "c" * length
+        follow_up["messages"][2]["tool_call_id"] = "c" * length
+        return follow_up
+
+    return ask
 
 
 def then_a_question(request: Json, response: Json) -> Json:
@@ -170,6 +183,14 @@ CASES = [
         "openai-chat.sampling", unchanged, with_changes(temperature=0), "'temperature' does not support 0"
     ),
     RuleCase(
+        "openai-chat.stop",
+        with_changes(model="gpt-4o", stop=["x"]),
+        with_changes(stop=["x"]),
+        "'stop' is not supported with this model",
+        opening=body("gpt-5"),
+    ),
+    RuleCase("openai-chat.call-id", with_tool_results, call_id_of(41), "maximum length 40"),
+    RuleCase(
         "openai-chat.max-tokens",
         with_changes(max_completion_tokens=100),
         with_changes(max_tokens=100),
@@ -182,6 +203,13 @@ CASES = [
         "not supported for gpt-5.6-sol in /v1/chat/completions",
         opening=body("gpt-5.6-sol", reasoning_effort="none"),
     ),
+    RuleCase(
+        "openai-chat.output",
+        with_changes(response_format=schema_format(CLOSED_SCHEMA)),
+        with_changes(response_format=schema_format(OPEN_SCHEMA)),
+        "'additionalProperties' is required to be supplied and to be false",
+    ),
+    RuleCase("openai-chat.result-images", with_tool_results, IMAGE_RESULT, IMAGE_REFUSED),
     RuleCase("openai-chat.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("openrouter.key", unchanged, unchanged, "User not found", 401, refused_headers=BAD_KEY),
     RuleCase("openrouter.model", unchanged, with_changes(model="nobody/model"), "not a valid model ID"),
@@ -241,6 +269,19 @@ CASES = [
         "thinking",
     ),
     RuleCase(
+        "deepseek.max-tokens",
+        with_changes(max_tokens=393_216),
+        with_changes(max_tokens=393_217),
+        "valid range of max_tokens is [1, 393216]",
+    ),
+    RuleCase(
+        "deepseek.r1-successive",
+        with_assistant_message(),
+        with_changes(messages=MESSAGES * 2),
+        "does not support successive user or assistant messages",
+        opening=R1,
+    ),
+    RuleCase(
         "deepseek.r1-forbidden",
         with_assistant_message(),
         with_assistant_message(reasoning_content="Hm."),
@@ -265,6 +306,12 @@ CASES = [
         with_changes(tool_choice=FORCED, thinking={"type": "disabled"}),
         with_changes(tool_choice=FORCED),
         "Thinking mode does not support this tool_choice",
+    ),
+    RuleCase(
+        "deepseek.output",
+        with_changes(response_format=ANY_JSON, messages=[{"role": "user", "content": "Say it in JSON."}]),
+        with_changes(response_format=schema_format(CLOSED_SCHEMA)),
+        "This response_format type is unavailable now",
     ),
     RuleCase("deepseek.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("kimi.key", unchanged, unchanged, "Invalid Authentication", 401, refused_headers=BAD_KEY),
@@ -293,6 +340,13 @@ CASES = [
     RuleCase(
         "kimi.sampling", with_changes(temperature=1), with_changes(temperature=0.3), "only 1 is allowed"
     ),
+    RuleCase(
+        "kimi.forced-tool",
+        with_changes(tool_choice="required", thinking={"type": "disabled"}),
+        with_changes(tool_choice="required"),
+        "tool_choice 'required' is incompatible with thinking enabled",
+        opening=body("kimi-k2.6"),
+    ),
     RuleCase("kimi.missing", with_tool_results, without_reasoning, MISSING),
     RuleCase("kimi.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("mistral.key", unchanged, unchanged, "Invalid Authentication", 401, refused_headers=BAD_KEY),
@@ -304,7 +358,13 @@ CASES = [
         with_changes(reasoning_effort="high"),
         "reasoning_effort high is not supported",
     ),
-    RuleCase("mistral.call-id", with_tool_results, longer_call_id, "with a length of 9"),
+    RuleCase("mistral.call-id", with_tool_results, call_id_of(15), "with a length of 9"),
+    RuleCase(
+        "mistral.empty",
+        with_assistant_message(),
+        with_assistant_message(content=""),
+        "must have either content or tool_calls",
+    ),
     RuleCase("mistral.order", with_tool_results, then_a_question, "Unexpected role 'user' after role 'tool'"),
     RuleCase(
         "mistral.reasoning-input",
@@ -312,6 +372,7 @@ CASES = [
         asked_elsewhere("mistral-large-latest"),
         "Reasoning input is not enabled",
     ),
+    RuleCase("mistral.result-images", with_tool_results, IMAGE_RESULT, "Input should be 'text'"),
     RuleCase(
         "mistral.calls-open", with_tool_results, call_by_name, "must be a response to a preceding message"
     ),
@@ -337,10 +398,17 @@ CASES = [
         with_changes(include_reasoning=True, reasoning_format="parsed"),
         "cannot specify both",
     ),
+    RuleCase(
+        "groq.output",
+        with_changes(response_format=schema_format(CLOSED_SCHEMA)),
+        with_changes(response_format=schema_format(CLOSED_SCHEMA), model="qwen/qwen3-32b"),
+        "does not support response format `json_schema`",
+    ),
     RuleCase("groq.calls-open", with_tool_results, no_result, UNANSWERED),
     RuleCase("vllm.key", unchanged, unchanged, "Unauthorized", 401, refused_headers=BAD_KEY),
     RuleCase("vllm.model", unchanged, with_changes(model="missing-7b"), "does not exist", 404),
     RuleCase("vllm.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase("vllm.result-images", with_tool_results, IMAGE_RESULT, IMAGE_REFUSED),
     RuleCase(
         "vllm.effort",
         with_changes(model="gpt-oss-20b", reasoning_effort="low"),

@@ -70,10 +70,34 @@ def no_result(body: Json, response: Json) -> Json:
     return request
 
 
+def ends_with_model(body: Json, response: Json) -> Json:
+    request = with_tool_results(body, response)
+    request["contents"].append({"role": "model", "parts": [{"text": "Mild."}]})
+    return request
+
+
+def beside_result(part: Json) -> BuildRequest:
+    """Return a builder that adds a part to the message with the results."""
+
+    def ask(body: Json, response: Json) -> Json:
+        request = with_tool_results(body, response)
+        request["contents"][2]["parts"].append(part)
+        return request
+
+    return ask
+
+
+def image_result(body: Json, response: Json) -> Json:
+    request = with_tool_results(body, response)
+    request["contents"][2]["parts"][0]["functionResponse"]["parts"] = [IMAGE_PART]
+    return request
+
+
 def with_thinking(**config: Any) -> BuildRequest:
     return with_changes(generationConfig=thinking(**config))
 
 
+IMAGE_PART = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
 OTHER_CALL = {"name": "get_weather", "args": {"city": "Oslo"}}
 NOT_VALID = KEY_HEADERS | {"x-goog-api-key": "bad"}
 CASES = [
@@ -114,6 +138,13 @@ CASES = [
         "MINIMAL is not supported",
     ),
     RuleCase(
+        "gemini.output",
+        with_changes(generationConfig={"responseMimeType": "application/json"}),
+        with_changes(generationConfig={"responseMimeType": "application/json"}),
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        refused_path=path("gemini-2.5-flash"),
+    ),
+    RuleCase(
         "gemini.altered", with_tool_results, call_part(functionCall=OTHER_CALL), "Corrupted thought signature"
     ),
     RuleCase(
@@ -123,6 +154,18 @@ CASES = [
         "is missing a thought_signature",
     ),
     RuleCase("gemini.calls-open", with_tool_results, no_result, "number of function response parts"),
+    RuleCase("gemini.turns", with_tool_results, ends_with_model, "ending with a model turn"),
+    RuleCase(
+        "gemini.result-parts", image_result, beside_result(IMAGE_PART), "number of function response parts"
+    ),
+    RuleCase(
+        "gemini.result-images",
+        with_tool_results,
+        image_result,
+        "Multimodal function responses are not supported",
+        opening=with_fields(OPENING, generationConfig=thinking(thinkingBudget=1024)),
+        path=path("gemini-2.5-flash"),
+    ),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.simulators.rule_cases import (
     KEY_HEADERS,
+    OPEN_SCHEMA,
     BuildRequest,
     Json,
     RuleCase,
@@ -103,6 +104,13 @@ CASES = [
     ),
     RuleCase("openai-responses.shape", unchanged, with_changes(messages=[]), "Unknown parameter: 'messages'"),
     RuleCase(
+        "openai-responses.max-tokens",
+        with_changes(max_output_tokens=16),
+        with_changes(max_output_tokens=15),
+        "Expected a value >= 16, but got 15 instead",
+    ),
+    RuleCase("openai-responses.call-id", with_tool_results, item(2, call_id="c" * 65), "maximum length 64"),
+    RuleCase(
         "openai-responses.effort",
         with_changes(reasoning={"effort": "max"}),
         with_changes(reasoning={"effort": "minimal"}),
@@ -126,6 +134,12 @@ CASES = [
         with_changes(temperature=0.2, reasoning={"effort": "none"}),
         with_changes(temperature=0.2),
         "Unsupported parameter: 'temperature'",
+    ),
+    RuleCase(
+        "openai-responses.output",
+        with_changes(text={"format": {"type": "json_schema", "name": "city", "schema": OPEN_SCHEMA}}),
+        with_changes(text={"format": {"type": "json_object"}}, input="Where?"),
+        "must contain the word 'json'",
     ),
     RuleCase(
         "openai-responses.previous",

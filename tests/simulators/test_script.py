@@ -12,6 +12,7 @@ from tests.simulators.rule_cases import Json, post_json, request_once, with_simu
 from tests.simulators.test_anthropic import CASES as ANTHROPIC
 from tests.simulators.test_bedrock import CASES as BEDROCK
 from tests.simulators.test_chat_family import CASES as CHAT
+from tests.simulators.test_cohere import CASES as COHERE
 from tests.simulators.test_gemini_and_ollama import CASES as GEMINI
 from tests.simulators.test_gemini_and_ollama import OLLAMA_CASES as OLLAMA
 from tests.simulators.test_responses import CASES as RESPONSES
@@ -33,7 +34,7 @@ BODY: Json = {
 
 def test_every_rule_has_a_case_and_a_source() -> None:
     rules = [rule for api in APIS.values() for rule in api.rules]
-    tried = [case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *GEMINI, *OLLAMA, *RESPONSES, *XAI)]
+    tried = [case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *COHERE, *GEMINI, *OLLAMA, *RESPONSES, *XAI)]
     assert sorted(rule.id for rule in rules) == sorted(tried)
     assert [rule.id for rule in rules if not rule.source or not rule.forbids] == []
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)
@@ -177,6 +178,7 @@ def test_an_invalid_request_is_refused_in_the_providers_format(name: str) -> Non
             "/api/chat",
             "/openai/v1/chat/completions",
             "/model/any/converse",
+            "/v2/chat",
         ]
         sent = [await post_json(server, one, b"{ not json") for one in paths]
         sent.append(await post_json(server, "/nowhere", {}))

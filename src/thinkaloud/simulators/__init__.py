@@ -13,6 +13,7 @@ from typing import Any
 from thinkaloud.simulators import (
     anthropic,
     bedrock,
+    cohere,
     deepseek,
     gemini,
     groq,
@@ -71,6 +72,7 @@ APIS: dict[str, SimulatedApi] = {
         groq.API,
         xai.API,
         bedrock.API,
+        cohere.API,
     )
 }
 SIMULATOR_NAMES = tuple(APIS)

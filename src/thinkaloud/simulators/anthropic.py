@@ -6,6 +6,7 @@ from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_
 from thinkaloud.simulators.anthropic_cache import billed_input, input_tokens
 from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, list_models, thinking_type
+from thinkaloud.simulators.anthropic_rules import output_schema
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -51,7 +52,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
     ]
     choice = mapping(request.body.get("tool_choice"))
     tool_choice = str(choice.get("name") or choice.get("type") or "auto")
-    return ReceivedPrompt(text, tuple(tools), bool(results), tool_choice)
+    return ReceivedPrompt(text, tuple(tools), bool(results), tool_choice, output_schema(request))
 
 
 def _thinking_display(request: ApiRequest, model: ClaudeModel, after_tool: bool) -> str | None:

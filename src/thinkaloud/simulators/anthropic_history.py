@@ -4,6 +4,7 @@ A signature is bound to the text of its block, and on the newest models also to 
 prompt, tools, earlier messages and earlier blocks.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from thinkaloud.simulators.anthropic_rules import invalid_request
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
 from thinkaloud.simulators.seals import fingerprint
 
+_CALL_ID = re.compile("^[a-zA-Z0-9_-]+$")
 THOUGHT_TYPES = ("thinking", "redacted_thinking")
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _MISMATCH_MESSAGE = "Invalid signature in thinking block. The block is bound to a different conversation."
@@ -226,6 +228,33 @@ def _ids(message: Json, kind: str, name: str) -> list[Any]:
     return [block.get(name) for block in content_blocks(message) if block.get("type") == kind]
 
 
+def _check_call_ids(request: ApiRequest) -> ApiError | None:
+    seen: set[object] = set()
+    for index, message in enumerate(_messages(request)):
+        for block_index, block in enumerate(content_blocks(message)):
+            if block.get("type") != "tool_use":
+                continue
+            path = BlockPath(index, block_index)
+            if not _CALL_ID.fullmatch(str(block.get("id"))):
+                return invalid_request(
+                    f"{path}.tool_use.id: String should match pattern '{_CALL_ID.pattern}'"
+                )
+            if block["id"] in seen:
+                return invalid_request(f"{path}: `tool_use` ids must be unique")
+            seen.add(block["id"])
+    return None
+
+
+def _check_results_first(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(_messages(request)):
+        kinds = [block.get("type") == "tool_result" for block in content_blocks(message)]
+        if any(kinds) and kinds != sorted(kinds, reverse=True):
+            return invalid_request(
+                f"messages.{index}: `tool_result` blocks must come before all other content of the message."
+            )
+    return None
+
+
 def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     messages = [*_messages(request), {}]
     for index, (message, following) in enumerate(pairwise(messages)):
@@ -270,6 +299,18 @@ RULES = (
     ),
     Rule("anthropic.unsigned", "a thought without a signature", "onyx#13691", _check_signed),
     Rule("anthropic.altered", "a thought that differs from what was signed", "vendor docs", _check_unaltered),
+    Rule(
+        "anthropic.call-ids",
+        "a call id twice, or with other characters than letters, digits, _ and -",
+        "litellm#23510, opencode#1279",
+        _check_call_ids,
+    ),
+    Rule(
+        "anthropic.results-first",
+        "other content before a tool result",
+        "vendor docs: tool use",
+        _check_results_first,
+    ),
     Rule(
         "anthropic.calls-open",
         "a call whose result does not follow immediately",

@@ -24,10 +24,14 @@ class ClaudeModel(NamedTuple):
     forced_tools_allowed: bool = True
     prefill_allowed: bool = True
     effort_limited_when_off: bool = False
+    structured_outputs: bool = True
+    max_tokens: int = 128_000
+    one_sampling: bool = True
+    """Whether it takes only one of temperature and top_p."""
 
 
 def _manual_model(name: str, efforts: tuple[str, ...] = ()) -> ClaudeModel:
-    return ClaudeModel(name, ("enabled", "disabled"), efforts=efforts)
+    return ClaudeModel(name, ("enabled", "disabled"), efforts=efforts, max_tokens=64_000)
 
 
 def _adaptive_model(
@@ -50,11 +54,13 @@ _ALWAYS_ADAPTIVE = ("adaptive",)
 _ADAPTIVE_OR_OFF = ("adaptive", "disabled")
 
 _ROWS = (
-    ClaudeModel("claude-3-5-haiku", ("disabled",)),
-    _manual_model("claude-3-7-sonnet"),
-    _manual_model("claude-sonnet-4"),
-    _manual_model("claude-opus-4"),
-    _manual_model("claude-opus-4-1"),
+    ClaudeModel(
+        "claude-3-5-haiku", ("disabled",), structured_outputs=False, max_tokens=8192, one_sampling=False
+    ),
+    _manual_model("claude-3-7-sonnet")._replace(structured_outputs=False, one_sampling=False),
+    _manual_model("claude-sonnet-4")._replace(structured_outputs=False, one_sampling=False),
+    _manual_model("claude-opus-4")._replace(structured_outputs=False, one_sampling=False, max_tokens=32_000),
+    _manual_model("claude-opus-4-1")._replace(max_tokens=32_000),
     _manual_model("claude-sonnet-4-5"),
     _manual_model("claude-haiku-4-5"),
     _manual_model("claude-opus-4-5", _EFFORTS_TO_HIGH),
@@ -127,7 +133,7 @@ def describe_model(model: ClaudeModel) -> Json:
                 "code_execution": _support(False),
                 "web_search": _support(False),
             },
-            "structured_outputs": _support(False),
+            "structured_outputs": _support(model.structured_outputs),
             "thinking": {
                 "supported": model.thinking_types != ("disabled",),
                 "types": {name: _support(name in model.thinking_types) for name in thinking_types},

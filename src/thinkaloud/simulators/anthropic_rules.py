@@ -1,7 +1,8 @@
 """Anthropic's rules that do not depend on the conversation: key, fields, thinking, sampling."""
 
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, thinking_type
-from thinkaloud.simulators.api import ApiError, ApiRequest, Rule, mapping, split_names
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, split_names
+from thinkaloud.simulators.output_rules import claude_violation
 
 MIN_BUDGET_TOKENS = 1024
 _FIELDS = split_names(
@@ -114,6 +115,16 @@ def _check_max_budget(request: ApiRequest) -> ApiError | None:
     return invalid_request("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
 
+def _check_output_limit(request: ApiRequest) -> ApiError | None:
+    limit, max_tokens = _model_row(request).max_tokens, request.body["max_tokens"]
+    if max_tokens <= limit:
+        return None
+    return invalid_request(
+        f"max_tokens: {max_tokens} > {limit}, which is the maximum allowed number of output tokens for "
+        f"{request.model}"
+    )
+
+
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = mapping(request.body.get("output_config")).get("effort")
     if effort is None:
@@ -157,6 +168,15 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_one_sampling(request: ApiRequest) -> ApiError | None:
+    given = [name for name in ("temperature", "top_p") if request.body.get(name) is not None]
+    if len(given) < 2 or not _model_row(request).one_sampling:
+        return None
+    return invalid_request(
+        "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    )
+
+
 def _check_prefill(request: ApiRequest) -> ApiError | None:
     last = mapping(request.body["messages"][-1])
     if last.get("role") != "assistant":
@@ -175,6 +195,21 @@ def _check_binding_header(request: ApiRequest) -> ApiError | None:
     if request.has_beta("thinking-binding-controls-2026-08-01"):
         return None
     return invalid_request("thinking.block_binding: Extra inputs are not permitted")
+
+
+def output_schema(request: ApiRequest) -> Json | None:
+    """Return the JSON Schema that the answer must match, by its present or its former name."""
+    output_format = mapping(request.body.get("output_config")).get("format")
+    return mapping(output_format or request.body.get("output_format")).get("schema")
+
+
+def _check_output(request: ApiRequest) -> ApiError | None:
+    schema = output_schema(request)
+    if schema is None:
+        return None
+    if not _model_row(request).structured_outputs:
+        return invalid_request(f"'{request.model}' does not support output format.")
+    return claude_violation(schema, "output_config.format.schema")
 
 
 RULES = (
@@ -208,6 +243,12 @@ RULES = (
     Rule("anthropic.least-budget", "a budget under 1,024 tokens", "SDK types", _check_min_budget),
     Rule("anthropic.most-budget", "a budget that is not below max_tokens", "SDK types", _check_max_budget),
     Rule(
+        "anthropic.max-tokens",
+        "max_tokens above the output limit of this model",
+        "claude-code#24451, OpenHands#11090",
+        _check_output_limit,
+    ),
+    Rule(
         "anthropic.effort",
         ("an effort that this model does not support"),
         "pydantic-ai profiles",
@@ -224,6 +265,18 @@ RULES = (
         "sampling other than the default while thinking",
         "vendor docs",
         _check_sampling,
+    ),
+    Rule(
+        "anthropic.one-sampling",
+        "temperature together with top_p, from Opus 4.1 on",
+        "litellm#15097, otoroshi-llm-extension#140",
+        _check_one_sampling,
+    ),
+    Rule(
+        "anthropic.output",
+        "a schema with open objects or with bounds, or for a model before 4.1",
+        "ax#458, req_llm#302, vendor docs: structured outputs",
+        _check_output,
     ),
     Rule(
         "anthropic.prefill",

@@ -15,7 +15,7 @@ from thinkaloud.simulators.api import (
     mapping,
     objects,
 )
-from thinkaloud.simulators.bedrock_rules import message_blocks, request_messages, thinking_on
+from thinkaloud.simulators.bedrock_rules import message_blocks, output_schema, request_messages, thinking_on
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -45,7 +45,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
         OfferedTool(spec.get("name", ""), mapping(spec.get("inputSchema")).get("json")) for spec in specs
     ]
     choice = mapping(mapping(config.get("toolChoice")).get("tool")).get("name", "auto")
-    return ReceivedPrompt(text, tuple(tools), bool(results), str(choice))
+    return ReceivedPrompt(text, tuple(tools), bool(results), str(choice), output_schema(request))
 
 
 def _content(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:

@@ -1,8 +1,10 @@
 """The rules of Bedrock Converse: blank text, the order of messages, tool results, and Claude's thoughts."""
 
+import json
 from itertools import pairwise
 
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
+from thinkaloud.simulators.output_rules import claude_violation
 from thinkaloud.simulators.seals import fingerprint
 
 MODELS = (
@@ -33,6 +35,16 @@ def request_messages(request: ApiRequest) -> list[Json]:
 def message_blocks(message: Json) -> list[Json]:
     """Return the content of a message."""
     return objects(message.get("content"))
+
+
+def output_schema(request: ApiRequest) -> Json | None:
+    """Return the JSON Schema that the answer must match. It is sent as text."""
+    text_format = mapping(mapping(request.body.get("outputConfig")).get("textFormat"))
+    schema = mapping(mapping(text_format.get("structure")).get("jsonSchema")).get("schema")
+    try:
+        return mapping(json.loads(schema)) if isinstance(schema, str) else None
+    except ValueError:
+        return {}
 
 
 def thinking_on(request: ApiRequest) -> bool:
@@ -147,6 +159,44 @@ def _check_thought_first(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _claude_thinking(request: ApiRequest) -> Json:
+    return mapping(mapping(request.body.get("additionalModelRequestFields")).get("thinking"))
+
+
+def _check_budget(request: ApiRequest) -> ApiError | None:
+    thinking = _claude_thinking(request)
+    if thinking.get("type") != "enabled":
+        return None
+    budget = thinking.get("budget_tokens")
+    if not isinstance(budget, int) or budget < 1024:
+        return _invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+    max_tokens = mapping(request.body.get("inferenceConfig")).get("maxTokens")
+    if max_tokens is not None and max_tokens <= budget:
+        return _invalid("`max_tokens` must be greater than `thinking.budget_tokens`.")
+    return None
+
+
+def _check_sampling(request: ApiRequest) -> ApiError | None:
+    config = mapping(request.body.get("inferenceConfig"))
+    if config.get("temperature") is not None and config.get("topP") is not None:
+        return _invalid("`temperature` and `top_p` cannot both be specified for this model.")
+    if thinking_on(request) and config.get("temperature", 1) != 1:
+        return _invalid("`temperature` may only be set to 1 when thinking is enabled.")
+    return None
+
+
+def _check_forced_tool(request: ApiRequest) -> ApiError | None:
+    choice = mapping(mapping(request.body.get("toolConfig")).get("toolChoice"))
+    if _claude_thinking(request).get("type") == "enabled" and {"any", "tool"} & choice.keys():
+        return _invalid("Thinking may not be enabled when tool_choice forces tool use.")
+    return None
+
+
+def _check_output(request: ApiRequest) -> ApiError | None:
+    violation = claude_violation(output_schema(request), "output_config.format.schema")
+    return violation and _invalid(violation.message)
+
+
 RULES = (
     Rule("bedrock.key", "neither a bearer token nor a signature", "vendor docs: errors", _check_key),
     Rule("bedrock.model", "unknown model", "vendor docs: errors", _check_model),
@@ -156,6 +206,30 @@ RULES = (
         "a first message that is not the user's, or two of one role in a row",
         "vendor docs: Converse, hermes-agent#63983",
         _check_order,
+    ),
+    Rule(
+        "bedrock.budget",
+        "a budget under 1,024 tokens, or not below maxTokens",
+        "vendor docs: extended thinking",
+        _check_budget,
+    ),
+    Rule(
+        "bedrock.sampling",
+        "a temperature while thinking, or together with topP",
+        "vendor docs: extended thinking, skydiscover#15",
+        _check_sampling,
+    ),
+    Rule(
+        "bedrock.forced-tool",
+        "a forced tool, while Claude thinks with a budget",
+        "vendor docs: extended thinking",
+        _check_forced_tool,
+    ),
+    Rule(
+        "bedrock.output",
+        "a schema with open objects or with bounds",
+        "vendor docs: structured outputs",
+        _check_output,
     ),
     Rule(
         "bedrock.blank",

@@ -4,7 +4,7 @@ Each vendor decides where the thought goes: it passes the deltas of a stream and
 message, and gets both forms of the response.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,12 +12,16 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
     SimulatedResponse,
     compact_json,
     mapping,
     objects,
     sse_event,
 )
+from thinkaloud.simulators.output_rules import chat_format, json_word_violation, requested_schema
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -74,7 +78,8 @@ def read_prompt(request: ApiRequest) -> ReceivedPrompt:
     tool_choice = (
         choice if isinstance(choice, str) else str(mapping(choice.get("function")).get("name", "auto"))
     )
-    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", tool_choice)
+    schema = requested_schema(chat_format(request))
+    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", tool_choice, schema)
 
 
 def forces_tool(request: ApiRequest) -> bool:
@@ -118,6 +123,25 @@ def check_calls(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def check_result_parts(request: ApiRequest) -> ApiError | None:
+    """Refuse images in a tool result."""
+    for index, message in enumerate(request_messages(request)):
+        parts = objects(message.get("content"))
+        if message.get("role") == "tool" and any(part.get("type") == "image_url" for part in parts):
+            return ApiError(
+                400,
+                f"Invalid 'messages[{index}]'. Image URLs are only allowed for messages with role 'user', "
+                "but this message with role 'tool' contains an image URL.",
+                param=f"messages[{index}]",
+            )
+    return None
+
+
+def check_json_word(request: ApiRequest) -> ApiError | None:
+    """Refuse to write any JSON where no message says the word."""
+    return json_word_violation(chat_format(request), request.body.get("messages"), "response_format")
+
+
 def check_bearer(request: ApiRequest) -> ApiError | None:
     """Refuse a missing or wrong key."""
     return (
@@ -142,17 +166,17 @@ def respond(
     thought: ThoughtParts,
     *,
     usage_always: bool = False,
-    short_call_ids: bool = False,
+    compact_calls: bool = False,
     extra_fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> SimulatedResponse:
     """Return the response in both forms. `extra_fields` are in every chunk of it.
 
-    A short call id has nine characters and no prefix.
+    Compact calls have ids of nine characters without a prefix, and arrive in one chunk each.
     """
     response_id = request.state.next_id()
     tool_calls_made = [
         {
-            "id": _call_id(request, short=short_call_ids),
+            "id": _call_id(request, short=compact_calls),
             "type": "function",
             "function": {"name": call.name, "arguments": compact_json(call.arguments)},
         }
@@ -183,7 +207,9 @@ def respond(
         return SimulatedResponse(whole, (), False)
     with_usage = usage_always or mapping(request.body.get("stream_options")).get("include_usage")
     chunks = _chunks(
-        frame | {"object": "chat.completion.chunk"}, _deltas(text, tool_calls_made, thought), finish
+        frame | {"object": "chat.completion.chunk"},
+        _deltas(text, tool_calls_made, thought, whole_calls=compact_calls),
+        finish,
     )
     usage_chunks = (
         [frame | {"object": "chat.completion.chunk", "choices": [], "usage": usage}] if with_usage else []
@@ -209,12 +235,17 @@ def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts) -
     }
 
 
-def _deltas(text: str, tool_calls_made: list[Json], thought: ThoughtParts) -> Iterator[Json]:
+def _deltas(
+    text: str, tool_calls_made: list[Json], thought: ThoughtParts, *, whole_calls: bool
+) -> Iterator[Json]:
     yield {"role": "assistant", "content": ""}
     yield from thought.deltas
     for piece in split_words(text):
         yield {"content": piece}
     for index, call in enumerate(tool_calls_made):
+        if whole_calls:
+            yield {"tool_calls": [{"index": index, **call}]}
+            continue
         arguments = call["function"]["arguments"]
         yield {"tool_calls": [{"index": index, **call, "function": call["function"] | {"arguments": ""}}]}
         for piece in filter(None, (arguments[:7], arguments[7:])):
@@ -252,3 +283,26 @@ def model_list(names: list[str]) -> Json:
         "object": "list",
         "data": [{"id": name, "object": "model", "created": 0, "owned_by": "simulator"} for name in names],
     }
+
+
+def simulated_api(
+    name: str,
+    rules: tuple[Rule, ...],
+    respond: Callable[[ApiRequest, ScriptedAnswer], SimulatedResponse],
+    models: Iterable[str],
+    error_body: Callable[[ApiError], Json] = error_body,
+    prefix: str = "/v1",
+) -> SimulatedApi:
+    """Return the API of a vendor. Its paths begin with the prefix."""
+    names = list(models)
+    return SimulatedApi(
+        name=name,
+        base_path=prefix,
+        path_pattern=f"{prefix}/chat/completions",
+        rules=rules,
+        read_prompt=read_prompt,
+        respond=respond,
+        error_body=error_body,
+        interruption=interruption,
+        lookups=(Lookup("GET", f"{prefix}/models", lambda request: model_list(names)),),
+    )

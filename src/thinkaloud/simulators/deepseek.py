@@ -1,27 +1,28 @@
 """DeepSeek: thoughts in `reasoning_content`, which R1 refuses and V4 requires after a tool call."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
-    Json,
-    Lookup,
     Rule,
-    SimulatedApi,
     SimulatedResponse,
     mapping,
     objects,
 )
 from thinkaloud.simulators.chat_completions import (
     check_calls,
+    check_json_word,
     check_messages,
     forces_tool,
     reasoning_in_field,
     request_messages,
     tool_calls,
 )
+from thinkaloud.simulators.output_rules import chat_format
 from thinkaloud.simulators.script import ScriptedAnswer
 
 _R1, _V3, _V4 = "r1", "v3", "v4"
@@ -34,6 +35,7 @@ MODELS = {
     "deepseek-v4-flash": _V4,
     "deepseek-v4-pro": _V4,
 }
+_MAX_TOKENS = 393_216
 _EFFORTS = {"minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
 
 
@@ -73,6 +75,30 @@ def _check_control(request: ApiRequest) -> ApiError | None:
     effort = request.body.get("reasoning_effort")
     if effort is not None and effort not in _EFFORTS:
         return ApiError(400, f"Invalid reasoning_effort: {effort}", param="reasoning_effort")
+    return None
+
+
+def _check_max_tokens(request: ApiRequest) -> ApiError | None:
+    max_tokens = request.body.get("max_tokens")
+    if max_tokens is None or MODELS.get(request.model) != _V4 or 1 <= max_tokens <= _MAX_TOKENS:
+        return None
+    message = f"Invalid max_tokens value, the valid range of max_tokens is [1, {_MAX_TOKENS}]"
+    return ApiError(400, message, code="invalid_request_error")
+
+
+def _check_successive(request: ApiRequest) -> ApiError | None:
+    if MODELS.get(request.model) != _R1:
+        return None
+    roles = [message.get("role") for message in request_messages(request)]
+    for index, (first, second) in enumerate(pairwise(roles)):
+        if first == second and first in ("user", "assistant"):
+            return ApiError(
+                400,
+                f"{request.model} does not support successive user or assistant messages (messages[{index}] "
+                f"and messages[{index + 1}] in your input). You should interleave the user/assistant "
+                "messages in the message sequence.",
+                code="invalid_request_error",
+            )
     return None
 
 
@@ -120,6 +146,12 @@ def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_output(request: ApiRequest) -> ApiError | None:
+    if chat_format(request).get("type") == "json_schema":
+        return ApiError(400, "This response_format type is unavailable now", "invalid_request_error")
+    return check_json_word(request)
+
+
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     return chat_completions.respond(
         request,
@@ -127,10 +159,6 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
         reasoning_in_field(answer, "reasoning_content", _thinking_mode(request).thinks),
         usage_always=True,
     )
-
-
-def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat_completions.model_list(list(MODELS))
 
 
 RULES = (
@@ -150,6 +178,18 @@ RULES = (
         _check_control,
     ),
     Rule(
+        "deepseek.max-tokens",
+        "max_tokens above the output limit of V4",
+        "Clawith#571",
+        _check_max_tokens,
+    ),
+    Rule(
+        "deepseek.r1-successive",
+        "two user or two assistant messages in a row, for R1",
+        "DeepSeek-R1#21, aider#2974",
+        _check_successive,
+    ),
+    Rule(
         "deepseek.r1-forbidden",
         "reasoning_content sent to R1",
         "vendor docs: reasoning model",
@@ -163,17 +203,14 @@ RULES = (
         _check_reasoning_returned,
     ),
     Rule("deepseek.forced-tool", "a forced tool while thinking", "pydantic-ai profiles", _check_forced_tool),
+    Rule(
+        "deepseek.output",
+        "a JSON Schema for the answer, or JSON that no message mentions",
+        "inspect_ai#4916, stagehand#1204",
+        _check_output,
+    ),
     Rule("deepseek.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = SimulatedApi(
-    name="deepseek",
-    base_path="",
-    path_pattern=r"(?:/v1)?/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=chat_completions.error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"(?:/v1)?/models", _list_models),),
-)
+_API = chat_completions.simulated_api("deepseek", RULES, _respond, MODELS, prefix="(?:/v1)?")
+API = replace(_API, base_path="")

@@ -22,6 +22,7 @@ from thinkaloud.simulators.gemini_rules import (
     content_parts,
     either_spelling,
     model_row,
+    output_schema,
     request_contents,
     signed_subject,
     thinking_config,
@@ -54,7 +55,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
             either_spelling(mapping(either_spelling(request.body, "toolConfig")), "functionCallingConfig")
         ).get("mode", "auto")
     )
-    return ReceivedPrompt(text, tuple(tools), bool(results), mode.lower())
+    return ReceivedPrompt(text, tuple(tools), bool(results), mode.lower(), output_schema(request))
 
 
 def _thinking_on(request: ApiRequest) -> bool:

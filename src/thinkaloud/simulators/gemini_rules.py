@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
+from thinkaloud.simulators.output_rules import ANY_OBJECT
 from thinkaloud.simulators.seals import fingerprint
 
 _SKIP_SIGNATURES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
@@ -60,6 +61,15 @@ def thinking_config(request: ApiRequest) -> Json:
     return mapping(
         either_spelling(mapping(either_spelling(request.body, "generationConfig")), "thinkingConfig")
     )
+
+
+def output_schema(request: ApiRequest) -> Json | None:
+    """Return the JSON Schema that the answer must match; `ANY_OBJECT` for any JSON, None for text."""
+    config = mapping(either_spelling(request.body, "generationConfig"))
+    if either_spelling(config, "responseMimeType") != "application/json":
+        return None
+    schema = either_spelling(config, "responseJsonSchema") or either_spelling(config, "responseSchema")
+    return mapping(schema) or ANY_OBJECT
 
 
 def request_contents(request: ApiRequest) -> list[Json]:
@@ -222,6 +232,55 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_turns(request: ApiRequest) -> ApiError | None:
+    contents = request_contents(request)
+    for before, content in pairwise([{"role": "model"}, *contents]):
+        if content_parts(content, "functionCall") and before.get("role") == "model":
+            return _invalid_argument(
+                "Please ensure that function call turn comes immediately after a user turn or after a "
+                "function response turn."
+            )
+        if content_parts(content, "functionResponse") and not content_parts(before, "functionCall"):
+            return _invalid_argument(
+                "Please ensure that function response turn comes immediately after a function call turn."
+            )
+    if contents[-1].get("role") == "model":
+        return _invalid_argument("Requests ending with a model turn are not supported.")
+    return None
+
+
+def _check_result_parts(request: ApiRequest) -> ApiError | None:
+    for content in request_contents(request):
+        responses = content_parts(content, "functionResponse")
+        if responses and len(responses) < len(content_parts(content)):
+            return _invalid_argument(
+                "Please ensure that the number of function response parts is equal to the number of function "
+                "call parts of the function call turn."
+            )
+    return None
+
+
+def _check_result_images(request: ApiRequest) -> ApiError | None:
+    if model_row(request).requires_signatures:
+        return None
+    responses = [
+        mapping(either_spelling(part, "functionResponse"))
+        for content in request_contents(request)
+        for part in content_parts(content, "functionResponse")
+    ]
+    if any(response.get("parts") for response in responses):
+        return _invalid_argument("Multimodal function responses are not supported by this model.")
+    return None
+
+
+def _check_output(request: ApiRequest) -> ApiError | None:
+    if output_schema(request) is None or model_row(request).requires_signatures:
+        return None
+    if not objects(request.body.get("tools")):
+        return None
+    return _invalid_argument("Function calling with a response mime type: 'application/json' is unsupported")
+
+
 RULES = (
     Rule("gemini.key", "missing or wrong key", "vendor docs: errors", _check_key),
     Rule("gemini.model", "unknown model", "vendor docs: errors", _check_model),
@@ -242,6 +301,12 @@ RULES = (
     ),
     Rule("gemini.level", "a level that this model does not support", "pydantic-ai profiles", _check_level),
     Rule(
+        "gemini.output",
+        "JSON together with tools, before Gemini 3",
+        "python-genai#867, symfony/ai#1777",
+        _check_output,
+    ),
+    Rule(
         "gemini.altered",
         "a signature that was altered, or that belongs to another part or model",
         "vendor docs: signatures",
@@ -258,5 +323,23 @@ RULES = (
         "different numbers of calls and responses",
         "vendor docs",
         _check_calls_answered,
+    ),
+    Rule(
+        "gemini.turns",
+        "a call after another model turn, a response without its call, or a model turn at the end",
+        "gemini-cli#11814, litellm#26755, crewAI#6973",
+        _check_turns,
+    ),
+    Rule(
+        "gemini.result-parts",
+        "other parts beside a function response",
+        "gemini-cli#16135, kimi-code#3275",
+        _check_result_parts,
+    ),
+    Rule(
+        "gemini.result-images",
+        "an image in a function response, before Gemini 3",
+        "hermes-agent#96466",
+        _check_result_images,
     ),
 )

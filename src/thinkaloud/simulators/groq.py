@@ -6,10 +6,7 @@ from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
-    Json,
-    Lookup,
     Rule,
-    SimulatedApi,
     SimulatedResponse,
     split_names,
 )
@@ -21,6 +18,7 @@ from thinkaloud.simulators.chat_completions import (
     reasoning_in_field,
     request_messages,
 )
+from thinkaloud.simulators.output_rules import chat_format
 from thinkaloud.simulators.script import ScriptedAnswer
 
 
@@ -28,11 +26,12 @@ class GroqModel(NamedTuple):
     """The efforts of one model. A model without efforts does not reason."""
 
     efforts: tuple[str, ...] = ()
+    takes_schema: bool = False
 
 
 MODELS = {
-    "openai/gpt-oss-20b": GroqModel(("low", "medium", "high")),
-    "openai/gpt-oss-120b": GroqModel(("low", "medium", "high")),
+    "openai/gpt-oss-20b": GroqModel(("low", "medium", "high"), takes_schema=True),
+    "openai/gpt-oss-120b": GroqModel(("low", "medium", "high"), takes_schema=True),
     "qwen/qwen3-32b": GroqModel(("none", "default")),
     "llama-3.3-70b-versatile": GroqModel(),
 }
@@ -92,14 +91,17 @@ def _check_format(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "cannot specify both `reasoning_format` and `include_reasoning`")
 
 
+def _check_output(request: ApiRequest) -> ApiError | None:
+    if chat_format(request).get("type") != "json_schema" or _model_row(request).takes_schema:
+        return None
+    message = "This model does not support response format `json_schema`."
+    return ApiError(400, message, param="response_format")
+
+
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     shown = bool(_model_row(request).efforts) and request.body.get("reasoning_effort") != "none"
     shown = shown and request.body.get("include_reasoning") is not False
     return chat_completions.respond(request, answer, reasoning_in_field(answer, "reasoning", shown))
-
-
-def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat_completions.model_list(list(MODELS))
 
 
 RULES = (
@@ -117,17 +119,13 @@ RULES = (
         "groq.effort", "an effort that this model does not support", "vendor docs: reasoning", _check_effort
     ),
     Rule("groq.format", "reasoning_format and include_reasoning", "vendor docs: reasoning", _check_format),
+    Rule(
+        "groq.output",
+        "a JSON Schema for the answer of a model that takes none",
+        "vendor docs: structured outputs, Vane#980",
+        _check_output,
+    ),
     Rule("groq.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = SimulatedApi(
-    name="groq",
-    base_path="/openai/v1",
-    path_pattern=r"/openai/v1/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=chat_completions.error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/openai/v1/models", _list_models),),
-)
+API = chat_completions.simulated_api("groq", RULES, _respond, MODELS, prefix="/openai/v1")

@@ -7,9 +7,7 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
-    Lookup,
     Rule,
-    SimulatedApi,
     SimulatedResponse,
     mapping,
 )
@@ -17,6 +15,7 @@ from thinkaloud.simulators.chat_completions import (
     check_bearer,
     check_calls,
     check_messages,
+    forces_tool,
     reasoning_in_field,
     request_messages,
     tool_calls,
@@ -92,6 +91,14 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "invalid temperature: only 1 is allowed for this model")
 
 
+def _check_forced_tool(request: ApiRequest) -> ApiError | None:
+    choice = request.body.get("tool_choice")
+    if not _thinking_on(request) or not forces_tool(request):
+        return None
+    name = f"'{choice}'" if isinstance(choice, str) else "specified"
+    return ApiError(400, f"tool_choice {name} is incompatible with thinking enabled")
+
+
 def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
     if not _thinking_on(request):
         return None
@@ -108,10 +115,6 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     return chat_completions.respond(
         request, answer, reasoning_in_field(answer, "reasoning_content", _thinking_on(request))
     )
-
-
-def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat_completions.model_list(list(MODELS))
 
 
 def _error_body(error: ApiError) -> Json:
@@ -140,6 +143,12 @@ RULES = (
         "kimi.sampling", ("a temperature, which the platform fixes"), "vendor docs: thinking", _check_sampling
     ),
     Rule(
+        "kimi.forced-tool",
+        "a forced tool while thinking",
+        "AstrBot#7805, oh-my-pi#1077",
+        _check_forced_tool,
+    ),
+    Rule(
         "kimi.missing",
         "a message with tool calls without reasoning_content, while thinking",
         "continue#11600, continue#11711, mastra#12592, kimi-agent-sdk#169",
@@ -148,14 +157,4 @@ RULES = (
     Rule("kimi.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = SimulatedApi(
-    name="kimi",
-    base_path="/v1",
-    path_pattern=r"/v1/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=_error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/v1/models", _list_models),),
-)
+API = chat_completions.simulated_api("kimi", RULES, _respond, MODELS, _error_body)

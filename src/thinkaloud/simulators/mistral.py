@@ -1,6 +1,7 @@
 """Mistral: thoughts as chunks inside the content, call ids of nine characters, a strict order of roles."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,6 @@ from thinkaloud.simulators.api import (
     Json,
     Lookup,
     Rule,
-    SimulatedApi,
     SimulatedResponse,
     objects,
 )
@@ -76,6 +76,19 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return ApiError(400, message, "invalid_function_call", "3280")
 
 
+def _check_empty(request: ApiRequest) -> ApiError | None:
+    for message in request_messages(request):
+        empty = not message.get("content") and not tool_calls(message)
+        if message.get("role") == "assistant" and empty:
+            return ApiError(
+                400,
+                "Assistant message must have either content or tool_calls, but not none.",
+                "invalid_request_assistant_message",
+                "3240",
+            )
+    return None
+
+
 def _check_order(request: ApiRequest) -> ApiError | None:
     roles = [str(message.get("role")) for message in request_messages(request)]
     if ("tool", "user") in pairwise(roles):
@@ -84,6 +97,14 @@ def _check_order(request: ApiRequest) -> ApiError | None:
     if roles[-1] not in ("user", "tool"):
         message = "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
         return ApiError(400, message + roles[-1], "invalid_request_message_order", "3230")
+    return None
+
+
+def _check_result_chunks(request: ApiRequest) -> ApiError | None:
+    for message in request_messages(request):
+        chunks = objects(message.get("content"))
+        if message.get("role") == "tool" and any(chunk.get("type") != "text" for chunk in chunks):
+            return ApiError(400, "ToolMessage: content.list[TextChunk].type: Input should be 'text'")
     return None
 
 
@@ -113,7 +134,11 @@ def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     return chat_completions.respond(
-        request, answer, _thought_parts(request, answer), usage_always=True, short_call_ids=True
+        request,
+        answer,
+        _thought_parts(request, answer),
+        usage_always=True,
+        compact_calls=True,
     )
 
 
@@ -153,23 +178,18 @@ RULES = (
         "litellm#6323, datapizza-ai#98",
         _check_order,
     ),
+    Rule("mistral.empty", "an assistant message without content and calls", "OpenHands#8685", _check_empty),
     Rule(
         "mistral.reasoning-input",
         "thoughts sent to a model that does not reason",
         "suitenumerique/conversations#402",
         _check_reasoning_input,
     ),
+    Rule(
+        "mistral.result-images", "an image in a tool result", "LibreChat-AI/agents#344", _check_result_chunks
+    ),
     Rule("mistral.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = SimulatedApi(
-    name="mistral",
-    base_path="",
-    path_pattern=r"/v1/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=_error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/v1/models", _list_models),),
-)
+_API = chat_completions.simulated_api("mistral", RULES, _respond, MODELS, _error_body)
+API = replace(_API, base_path="", lookups=(Lookup("GET", r"/v1/models", _list_models),))

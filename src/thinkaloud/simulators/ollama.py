@@ -15,6 +15,7 @@ from thinkaloud.simulators.api import (
     mapping,
     objects,
 )
+from thinkaloud.simulators.output_rules import ANY_OBJECT
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -81,7 +82,11 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
     last = messages[-1] if messages else {}
     functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
     tools = tuple(OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions)
-    return ReceivedPrompt(str(last.get("content", "")), tools, last.get("role") == "tool")
+    output = request.body.get("format")
+    schema = ANY_OBJECT if output == "json" else mapping(output) or None
+    return ReceivedPrompt(
+        str(last.get("content", "")), tools, last.get("role") == "tool", output_schema=schema
+    )
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:

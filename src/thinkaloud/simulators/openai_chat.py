@@ -14,8 +14,11 @@ from thinkaloud.simulators.chat_completions import (
     MESSAGE_FIELDS,
     ThoughtParts,
     check_calls,
+    check_json_word,
     check_messages,
+    check_result_parts,
     request_messages,
+    tool_calls,
 )
 from thinkaloud.simulators.openai_models import (
     check_effort,
@@ -25,8 +28,10 @@ from thinkaloud.simulators.openai_models import (
     invalid_request,
     request_effort,
 )
+from thinkaloud.simulators.output_rules import chat_format, strict_violation
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens
 
+MAX_CALL_ID_CHARS = 40
 _REQUEST_FIELDS = split_names(
     """model messages audio frequency_penalty function_call functions logit_bias logprobs
     max_completion_tokens max_tokens metadata modalities moderation n parallel_tool_calls prediction
@@ -66,6 +71,28 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "unsupported_value", "temperature")
 
 
+def _check_stop(request: ApiRequest) -> ApiError | None:
+    row = find_model(request.model)
+    if not row or not row.efforts or "none" in row.efforts or request.body.get("stop") is None:
+        return None
+    message = "Unsupported parameter: 'stop' is not supported with this model."
+    return invalid_request(message, "unsupported_parameter", "stop")
+
+
+def _check_call_ids(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(request_messages(request)):
+        for number, call in enumerate(tool_calls(message)):
+            if len(str(call.get("id"))) > MAX_CALL_ID_CHARS:
+                name = f"messages[{index}].tool_calls[{number}].id"
+                return invalid_request(
+                    f"Invalid '{name}': string too long. Expected a string with maximum length "
+                    f"{MAX_CALL_ID_CHARS}.",
+                    "string_above_max_length",
+                    name,
+                )
+    return None
+
+
 def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     row = find_model(request.model)
     if not row or not row.efforts or request.body.get("max_tokens") is None:
@@ -85,6 +112,10 @@ def _check_tools_with_reasoning(request: ApiRequest) -> ApiError | None:
         "Please use /v1/responses instead."
     )
     return invalid_request(message, None, "reasoning_effort")
+
+
+def _check_output(request: ApiRequest) -> ApiError | None:
+    return strict_violation(chat_format(request), "response_format") or check_json_word(request)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -110,12 +141,31 @@ RULES = (
     ),
     Rule("openai-chat.sampling", "a temperature while reasoning", "@ai-sdk/openai", _check_sampling),
     Rule(
+        "openai-chat.stop",
+        "stop on a model that always reasons",
+        "n8n#18149, smolagents#1671",
+        _check_stop,
+    ),
+    Rule(
+        "openai-chat.call-id",
+        "a call id of more than 40 characters",
+        "camel#2215, autogen#6377",
+        _check_call_ids,
+    ),
+    Rule(
         "openai-chat.max-tokens",
         "max_tokens on a reasoning model",
         "vendor docs: reasoning",
         _check_max_tokens,
     ),
     Rule("openai-chat.tools", "tools while GPT-5.6 reasons", "@ai-sdk/openai", _check_tools_with_reasoning),
+    Rule(
+        "openai-chat.output",
+        "a strict schema with open objects or optional fields, or JSON that no message mentions",
+        "xsai#202, outlines#844, vendor docs: structured outputs",
+        _check_output,
+    ),
+    Rule("openai-chat.result-images", "an image in a tool result", "OpenHands#7700", check_result_parts),
     Rule("openai-chat.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 

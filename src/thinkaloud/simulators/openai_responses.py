@@ -16,6 +16,7 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.openai_models import request_effort
 from thinkaloud.simulators.openai_responses_rules import input_items
+from thinkaloud.simulators.output_rules import requested_schema, responses_format
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -42,7 +43,8 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
     tools = [OfferedTool(tool.get("name", ""), tool.get("parameters")) for tool in functions]
     choice = request.body.get("tool_choice", "auto")
     tool_choice = choice if isinstance(choice, str) else str(mapping(choice).get("name", "auto"))
-    return ReceivedPrompt(text, tuple(tools), last.get("type") == "function_call_output", tool_choice)
+    schema = requested_schema(responses_format(request))
+    return ReceivedPrompt(text, tuple(tools), last.get("type") == "function_call_output", tool_choice, schema)
 
 
 def _reasoning_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:

@@ -15,6 +15,7 @@ from thinkaloud.simulators.openai_models import (
     find_model,
     invalid_request,
 )
+from thinkaloud.simulators.output_rules import json_word_violation, responses_format, strict_violation
 
 _REQUEST_FIELDS = split_names(
     """model input instructions store include reasoning stream stream_options tools tool_choice
@@ -25,6 +26,8 @@ _REQUEST_FIELDS = split_names(
 )
 _REASONING_FIELDS = {"effort", "summary", "generate_summary", "context", "mode"}
 _OUTPUT_TYPES = ("message", "function_call", "custom_tool_call")
+MIN_OUTPUT_TOKENS = 16
+MAX_CALL_ID_CHARS = 64
 
 
 def input_items(request: ApiRequest) -> list[Json]:
@@ -60,6 +63,26 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
         )
     if not isinstance(request.body.get("input"), str | list) or not request.body["input"]:
         return invalid_request("Missing required parameter: 'input'.", "missing_required_parameter", "input")
+    return None
+
+
+def _check_max_tokens(request: ApiRequest) -> ApiError | None:
+    max_tokens = request.body.get("max_output_tokens")
+    if max_tokens is None or max_tokens >= MIN_OUTPUT_TOKENS:
+        return None
+    message = "Invalid 'max_output_tokens': integer below minimum value."
+    message += f" Expected a value >= {MIN_OUTPUT_TOKENS}, but got {max_tokens} instead."
+    return invalid_request(message, "integer_below_min_value", "max_output_tokens")
+
+
+def _check_call_ids(request: ApiRequest) -> ApiError | None:
+    for index, item in enumerate(input_items(request)):
+        call_id = str(item.get("call_id", ""))
+        if len(call_id) > MAX_CALL_ID_CHARS:
+            name = f"input[{index}].call_id"
+            message = f"Invalid '{name}': string too long. Expected a string with maximum length "
+            message += f"{MAX_CALL_ID_CHARS}, but got a string with length {len(call_id)} instead."
+            return invalid_request(message, "string_above_max_length", name)
     return None
 
 
@@ -193,10 +216,30 @@ def check_calls_answered(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_output(request: ApiRequest) -> ApiError | None:
+    output_format = responses_format(request)
+    words = [request.body.get("input"), request.body.get("instructions")]
+    return strict_violation(output_format, "text.format") or json_word_violation(
+        output_format, words, "text.format"
+    )
+
+
 RULES = (
     Rule("openai-responses.key", "missing or wrong key", "vendor docs: error codes", check_key),
     Rule("openai-responses.model", "unknown model", "vendor docs: error codes", check_model),
     Rule("openai-responses.shape", "an unknown parameter, or missing input", "SDK types", _check_shape),
+    Rule(
+        "openai-responses.max-tokens",
+        "max_output_tokens under 16",
+        "pi#6265, hindsight#58",
+        _check_max_tokens,
+    ),
+    Rule(
+        "openai-responses.call-id",
+        "a call id of more than 64 characters",
+        "Roo-Code#10763, 9router#393",
+        _check_call_ids,
+    ),
     Rule(
         "openai-responses.effort",
         "an effort that this model does not support",
@@ -217,6 +260,12 @@ RULES = (
         "encrypted content of a model that does not reason",
         "pydantic-ai#2867, hermes-agent#24234",
         _check_include,
+    ),
+    Rule(
+        "openai-responses.output",
+        "a strict schema with open objects or optional fields, or JSON that the input does not mention",
+        "vendor docs: structured outputs",
+        _check_output,
     ),
     Rule(
         "openai-responses.previous",

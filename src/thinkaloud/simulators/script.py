@@ -4,6 +4,7 @@ A turn whose fault breaks the response is given again, without the fault, to the
 then the answer" is one turn. When all turns are used, the default answers.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,12 +88,16 @@ class OfferedTool(NamedTuple):
 
 
 class ReceivedPrompt(NamedTuple):
-    """What a default answer depends on: the last text, the tools, and whether a tool result just arrived."""
+    """What a default answer depends on: the last text, the tools, and whether a tool result just arrived.
+
+    `output_schema` is the JSON Schema that the answer must match, if one was requested.
+    """
 
     text: str
     tools: tuple[OfferedTool, ...] = ()
     after_tool: bool = False
     tool_choice: str = "auto"
+    output_schema: object = None
 
 
 class Script:
@@ -150,6 +155,11 @@ def default_answer(prompt: ReceivedPrompt) -> ScriptedAnswer:
         return ScriptedAnswer(
             thinking=f"A simulated thought: the tool {tool.name} is offered, so it is called.",
             tool_calls=[ScriptedToolCall(tool.name, arguments if isinstance(arguments, dict) else {})],
+        )
+    if prompt.output_schema is not None:
+        return ScriptedAnswer(
+            thinking="A simulated thought: a shape was requested, so the smallest value of it is the answer.",
+            text=json.dumps(schema_value(prompt.output_schema)),
         )
     source = "tool result was" if prompt.after_tool else "message was"
     return ScriptedAnswer(

@@ -8,13 +8,16 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
-    Lookup,
     Rule,
-    SimulatedApi,
     SimulatedResponse,
     mapping,
 )
-from thinkaloud.simulators.chat_completions import ThoughtParts, check_messages, reasoning_in_field
+from thinkaloud.simulators.chat_completions import (
+    ThoughtParts,
+    check_messages,
+    check_result_parts,
+    reasoning_in_field,
+)
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens
 
 MODELS = ["qwen3-8b", "qwen3-8b-raw", "qwen3.5-9b-prefilled", "gpt-oss-20b", "llama-3.1-8b"]
@@ -77,25 +80,12 @@ def _error_body(error: ApiError) -> Json:
     return {"error": detail}
 
 
-def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat_completions.model_list(MODELS)
-
-
 RULES = (
     Rule("vllm.key", "a wrong key, or none where one is configured", "vendor docs: serving", _check_key),
     Rule("vllm.model", "a model that is not served", "vLLM source: serving models", _check_model),
     Rule("vllm.messages", "no messages", "vLLM source: protocol", check_messages),
     Rule("vllm.effort", "an effort that this model does not support", "vLLM source: gpt-oss", _check_effort),
+    Rule("vllm.result-images", "an image in a tool result", "vllm#43203", check_result_parts),
 )
 
-API = SimulatedApi(
-    name="vllm",
-    base_path="/v1",
-    path_pattern=r"/v1/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=_error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/v1/models", _list_models),),
-)
+API = chat_completions.simulated_api("vllm", RULES, _respond, MODELS, _error_body)

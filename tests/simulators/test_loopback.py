@@ -1,0 +1,33 @@
+"""The server behind the simulators and the built-in model closes what it opened."""
+
+import asyncio
+import gc
+import socket
+import warnings
+
+from aiohttp import web
+
+from thinkaloud.loopback import HOST, listen
+
+CHUNK = b"x" * 1_000_000
+
+
+def test_connection_of_a_client_that_does_not_read_is_closed_with_the_server() -> None:
+    async def send_for_ever(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(CHUNK)
+
+    async def story() -> socket.socket:
+        async with listen(send_for_ever, max_body_bytes=1_000) as port:
+            client = socket.create_connection((HOST, port))
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await asyncio.to_thread(client.recv, 1)
+            return client
+
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        with asyncio.run(story()):
+            gc.collect()
+    assert not [str(one.message) for one in recorded if "unclosed transport" in str(one.message)]
