@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from thinkaloud.canon.errors import UnsafeAddress
 from thinkaloud.catalog import builtin_catalog, builtin_texts, parse_catalog, route
 from thinkaloud.client import Options, ask
-from thinkaloud.client.address import UnsafeAddress, fill_address
+from thinkaloud.client.address import fill_address
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.context import AnsweredTurn
 from thinkaloud.context.replay_rules import issued_by_route

@@ -255,12 +255,15 @@ def test_invalid_http_response() -> None:
 
 
 def test_a_header_that_is_too_long_is_refused() -> None:
+    """S16."""
     error, _ = refusal(sends(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n"))
     assert isinstance(error, Unreachable)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_an_error_and_does_not_forward_the_key(status: int) -> None:
+    """S12."""
+
     async def scenario() -> tuple[ProviderRefused, int]:
         async with serve_upstream(send_story) as other:
             url = f"{other.base_url}/take?key=it"

@@ -283,6 +283,7 @@ def refusal_message(base_url: str, path: str = "/models", *, local: bool = False
     "path", ["@evil.invalid/x", ":99/x", ".evil.invalid/x", "models", "", "\\evil", "/a b", "/\r\nHost: x"]
 )
 def test_a_path_cannot_leave_its_origin(path: str) -> None:
+    """S12."""
     assert "leads away" in refusal_message("https://api.acme.invalid", path)
 
 
@@ -322,6 +323,7 @@ def test_a_base_url_with_user_query_or_fragment_is_refused(base_url: str) -> Non
     ],
 )
 def test_no_spelling_of_a_link_local_address_is_connected_to(host: str) -> None:
+    """S12."""
     assert "which no provider can have" in refusal_message(f"http://{host}:1", local=True)
 
 

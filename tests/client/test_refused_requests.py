@@ -3,17 +3,21 @@
 import asyncio
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import msgspec
 import pytest
+from tests.cli.environment import CATALOG_ROWS
 
 import thinkaloud
-from thinkaloud.canon import NoticeGiven, Refused, ThinkingNotOffered
+from thinkaloud.canon import Kind, NoticeGiven, Refused, ThinkingNotOffered
 from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare, stream
 from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.context import AnsweredTurn, Context, SendStatus, read_conversation
 from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
+from thinkaloud.transcript import Block, BlockStatus, Ending, Outcome, Turn
 
 WEATHER = ToolDefinition(
     "get_weather", "The weather of a city", '{"type":"object","properties":{"city":{"type":"string"}}}'
@@ -212,3 +216,92 @@ def test_refusal_of_a_retired_model_names_its_successor() -> None:
 def test_file_that_is_no_conversation_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="This is not a conversation"):
         read_conversation(text.encode())
+
+
+SENT_WITHIN_RULES: dict[str, tuple[str, str, str | int | None, Options]] = {
+    "max_tokens above the limit": ("anthropic", "claude-opus-4-5", None, Options(max_tokens=200_000)),
+    "one sampling parameter": ("anthropic", "claude-opus-4-5", "off", Options(temperature=0.5, top_p=0.5)),
+    "budget above max_tokens": ("anthropic", "claude-opus-4-5", 4096, Options(max_tokens=100)),
+    "max_tokens below 16": ("openai-responses", "gpt-5", None, Options(max_tokens=5)),
+    "stop while reasoning": ("openai-chat", "gpt-5", None, Options(stop=("x",), temperature=0.2)),
+    "forced tool of Kimi": ("kimi", "kimi-k2.6", None, Options(tool_choice="required", tools=(WEATHER,))),
+    "max_tokens of DeepSeek": ("deepseek", "deepseek-v4-pro", None, Options(max_tokens=500_000)),
+    "Claude at Bedrock": (
+        "bedrock",
+        "us.anthropic.claude-opus-4-5-20251101-v1:0",
+        "high",
+        Options(max_tokens=100, temperature=0.5, tool_choice="required", tools=(WEATHER,)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENT_WITHIN_RULES)
+def test_settings_that_a_provider_refuses_are_fitted_with_a_note(name: str) -> None:
+    simulator, model, thinking, options = SENT_WITHIN_RULES[name]
+    provider = builtin_catalog().providers[CATALOG_ROWS[simulator]]
+
+    async def scenario() -> None:
+        async with run_simulator(simulator) as server:
+            url = server.url + urlsplit(provider.base_url).path
+            catalog = catalog_at(provider.name, url)
+            fitted = msgspec.structs.replace(options, catalog=catalog)
+            prepared = prepare("Hello?", model=f"{provider.name}/{model}", thinking=thinking, options=fitted)
+            assert prepared.notes
+            await ask(prepared)
+            assert server.refusals == []
+
+    asyncio.run(scenario())
+
+
+def test_long_call_ids_of_clients_are_shortened() -> None:
+    """OpenAI takes 40 characters in Chat Completions and 64 in Responses; Claude takes no colon."""
+    call_id = "functions.get_weather:0-" + "x" * 100
+    called = Turn(
+        blocks=[Block(0, Kind.TOOL_CALL, "get_weather", call_id, status=BlockStatus.DONE, pieces=["{}"])],
+        outcome=Outcome(Ending.CALLED_TOOLS, "tool_calls"),
+    )
+    steps = (UserMessage("Warm?"), AnsweredTurn(called), ToolMessage(call_id, "18"))
+
+    async def scenario(simulator: str, model: str) -> None:
+        provider = builtin_catalog().providers[CATALOG_ROWS[simulator]]
+        async with run_simulator(simulator) as server:
+            catalog = catalog_at(provider.name, server.url + urlsplit(provider.base_url).path)
+            options = Options(catalog=catalog)
+            conversation = Context(tools=(WEATHER,), steps=steps)
+            await ask(prepare(conversation, model=f"{provider.name}/{model}", options=options))
+            assert server.refusals == []
+
+    for simulator, model in (
+        ("openai-chat", "gpt-4o"),
+        ("openai-responses", "gpt-4o"),
+        ("anthropic", "claude-opus-4-5"),
+        ("mistral", "mistral-small-latest"),
+        ("cohere", "command-a-reasoning-08-2025"),
+        ("gemini", "gemini-3-pro-preview"),
+    ):
+        asyncio.run(scenario(simulator, model))
+
+
+@pytest.mark.parametrize(
+    ("simulator", "model"),
+    [("bedrock", "us.anthropic.claude-opus-4-5-20251101-v1:0"), ("gemini", "gemini-3.1-pro-preview")],
+)
+def test_conversation_without_its_first_question_is_accepted(simulator: str, model: str) -> None:
+    """These APIs refuse a conversation that starts with an answer, so a note takes the question's place."""
+    provider = builtin_catalog().providers[CATALOG_ROWS[simulator]]
+    called = Turn(
+        blocks=[Block(0, Kind.TOOL_CALL, "get_weather", "c1", status=BlockStatus.DONE, pieces=["{}"])],
+        outcome=Outcome(Ending.CALLED_TOOLS, "tool_calls"),
+    )
+    steps = (AnsweredTurn(called), ToolMessage("c1", "18"), UserMessage("And now?"))
+
+    async def scenario() -> None:
+        async with run_simulator(simulator) as server:
+            catalog = catalog_at(provider.name, server.url + urlsplit(provider.base_url).path)
+            conversation = Context(tools=(WEATHER,), steps=steps)
+            options = Options(catalog=catalog)
+            await ask(prepare(conversation, model=f"{provider.name}/{model}", options=options))
+            assert server.refusals == []
+            assert "The earlier part of this conversation was left out." in server.requests[0].raw.decode()
+
+    asyncio.run(scenario())

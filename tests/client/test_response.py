@@ -218,6 +218,7 @@ def test_a_compressed_stream_is_read() -> None:
 
 
 def test_a_compression_bomb_is_refused_and_the_text_before_it_is_kept() -> None:
+    """S16."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = packer.compress(STORY[0]) + b"".join(packer.compress(bytes(MIB)) for _ in range(200))
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 
 if TYPE_CHECKING:
-    from thinkaloud.client.address import UnsafeAddress
+    from thinkaloud.canon.errors import UnsafeAddress
     from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
-    from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
+    from thinkaloud.client.http import Client, ClientEnvironment
+    from thinkaloud.client.http_request import GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
     from thinkaloud.client.response import ResponseStream, SizeLimits
     from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
@@ -48,7 +49,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "thinkaloud.client.address": ("UnsafeAddress",),
+    "thinkaloud.canon.errors": ("UnsafeAddress",),
     "thinkaloud.client.api": (
         "ask",
         "ask_sync",
@@ -65,7 +66,8 @@ _MODULES = {
         "Stalled",
         "Unreachable",
     ),
-    "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
+    "thinkaloud.client.http": ("Client", "ClientEnvironment"),
+    "thinkaloud.client.http_request": ("GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
     "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),
     "thinkaloud.client.retry": ("TIMEOUTS", "RetryPolicy", "Timeouts"),

@@ -8,22 +8,20 @@ import ipaddress
 import re
 import socket
 from collections.abc import Mapping
+from functools import lru_cache
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
-from thinkaloud.canon import Refused
+from thinkaloud.canon.errors import UnsafeAddress
 
 _LOOPBACK_NAME = "localhost"
 _NAT64_NETWORKS = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 """The prefixes of translators from IPv6 to IPv4. The last 32 bits are the IPv4 address."""
 
 
-class UnsafeAddress(Refused):
-    """The request, or its key, must not be sent to this address."""
-
-
+@lru_cache(maxsize=256)
 def request_url(name: str, base_url: str, path: str) -> URL:
     """Return the URL of a path below a provider's base URL. It cannot leave the base URL's origin."""
     base = _check_base(name, base_url)
@@ -136,6 +134,11 @@ def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
     return _embedded_ipv4(address) or address
 
 
+def is_ip_address(host: str) -> bool:
+    """Return whether a host is an IP address."""
+    return _ip_address(host) is not None
+
+
 def _embedded_ipv4(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """Return the IPv4 address to which a mapped, 6to4 or NAT64 address leads; None if it is not one."""
     if isinstance(address, ipaddress.IPv4Address):
@@ -154,6 +157,14 @@ def _check_address(host: str, name: str) -> None:
             "have. "
             "Nothing was sent. Correct base_url, or check what that host name resolves to."
         )
+
+
+def redirect_origin(location: str) -> str:
+    """Return the origin of a redirect; its path and query may be secret."""
+    try:
+        return str(URL(location).origin())
+    except ValueError:
+        return "another path" if location.startswith("/") else "nowhere"
 
 
 class GuardedResolver(AbstractResolver):

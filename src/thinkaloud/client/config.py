@@ -62,6 +62,11 @@ SETTINGS: Mapping[str, Setting] = {
     "model": Setting(
         ModelSetting, "the model that answers if none is named", "the name of a model, at most 200 characters"
     ),
+    "database": Setting(
+        Annotated[str, msgspec.Meta(pattern="^(postgres(ql)?://.*)?$", max_length=2_000)],
+        "the PostgreSQL in which a gateway stores everything",
+        "an address that begins with postgresql://, or empty for a SQLite file",
+    ),
     "language": Setting(Literal[tuple(LOCALES)], "the language of labels and notices"),
     "thinking.level": Setting(
         ThinkingText | _ThinkingTokens,
@@ -153,6 +158,8 @@ class ConfigFile:
                 text = file.read(_MAX_CHARACTERS + 1)
         except FileNotFoundError:
             return ""
+        except NotADirectoryError:
+            raise Refused(f"{self.path.parent} is not a folder. Set THINKALOUD_HOME to a folder.") from None
         except (OSError, UnicodeDecodeError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
             raise Refused(

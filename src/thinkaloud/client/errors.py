@@ -24,7 +24,6 @@ class Unreachable(ProviderFault):
     """No response arrived. `retryable` says whether another attempt may succeed."""
 
     code = "unreachable"
-    after_ms: int | None = None
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -138,6 +137,10 @@ def _remedy(response: ErrorResponse, key: str) -> str:
     return "Correct the request, then retry."
 
 
+class InvalidHttp(aiohttp.ClientError):
+    """The server sent something that is not HTTP."""
+
+
 def unreachable_error(name: str, origin: str, error: Exception, timeouts: Timeouts) -> Unreachable:
     """Build the error for a request that got no response.
 
@@ -170,7 +173,7 @@ def unreachable_error(name: str, origin: str, error: Exception, timeouts: Timeou
             )
         case aiohttp.InvalidURL():
             return Unreachable(f"{prefix} the URL is invalid. Nothing was sent. Correct base_url.")
-        case aiohttp.ClientResponseError():
+        case aiohttp.ClientResponseError() | InvalidHttp():
             return Unreachable(f"{prefix} the response is not valid HTTP. Check base_url.")
         case aiohttp.ClientConnectorError() | OSError(errno=int()):
             reason = f"{_system_reason(error)}. Check base_url and that the server is running."

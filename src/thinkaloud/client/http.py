@@ -16,27 +16,26 @@ import random
 import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from types import TracebackType
-from typing import Protocol, Self
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Self
 
 import aiohttp
 from yarl import URL
 
 import thinkaloud
 from thinkaloud.canon import ProviderFault, Refused
+from thinkaloud.canon.errors import UnsafeAddress
 from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
 from thinkaloud.client.address import (
     GuardedResolver,
-    UnsafeAddress,
     fill_address,
     may_send_key,
     proxy_for,
+    redirect_origin,
     request_url,
 )
 from thinkaloud.client.auth_headers import auth_headers, aws_headers, signs_requests
@@ -51,10 +50,12 @@ from thinkaloud.client.errors import (
     refusal_error,
     unreachable_error,
 )
+from thinkaloud.client.http_request import GetRequest, HttpRequest
 from thinkaloud.client.response import (
     MIB,
     SIZE_LIMITS,
     Inflater,
+    OpenResponse,
     ResponseStream,
     SizeLimits,
     can_inflate,
@@ -67,36 +68,21 @@ from thinkaloud.client.retry import (
     retry_after_ms,
     should_retry,
 )
+from thinkaloud.client.transports import (
+    AiohttpResponse,
+    ConnectionUse,
+    TrackedRequest,
+    connection_use,
+    make_pool,
+)
+
+if TYPE_CHECKING:
+    from thinkaloud.client.connection import ConnectionPool, HttpConnection, HttpResponse
 
 _MAX_CONNECTIONS = 1000
 _ERROR_BODY_TIMEOUT_S = 5.0
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
-
-
-class HttpRequest(Protocol):
-    """The request a dialect builds: a path below the base URL, headers without the key, and a body."""
-
-    @property
-    def path(self) -> str:
-        """The path, with leading slash and query."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers, without the key."""
-
-    @property
-    def body(self) -> bytes:
-        """The encoded body."""
-
-
-@dataclass(frozen=True)
-class GetRequest:
-    """A GET request, such as for a provider's list of models."""
-
-    path: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -110,34 +96,6 @@ class ClientEnvironment:
     now_s: Callable[[], float] = time.time
 
 
-@dataclass
-class _ConnectionUse:
-    """The connection used by one request, so that it can be dropped, and whether it was reused."""
-
-    connection: aiohttp.connector.Connection | None = None
-    used_before: bool = False
-
-    def drop(self) -> None:
-        if self.connection is not None:
-            if self.connection.transport is not None:
-                self.connection.transport.abort()
-            self.connection.close()
-
-
-_connection_use: ContextVar[_ConnectionUse] = ContextVar("_connection_use")
-_used_protocols: WeakSet[object] = WeakSet()
-
-
-class _TrackedRequest(aiohttp.ClientRequest):
-    """Records the connection it uses, so that a cancelled request can drop it even before it was sent."""
-
-    async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
-        use = _connection_use.get()
-        use.connection, use.used_before = conn, conn.protocol in _used_protocols
-        _used_protocols.add(conn.protocol)
-        return await super().send(conn)
-
-
 @dataclass(frozen=True)
 class _PreparedCall:
     """One request with its URL, key and proxy."""
@@ -148,6 +106,17 @@ class _PreparedCall:
     key: keys.Secret | None
     proxy: URL | None = field(repr=False)
     environment: ClientEnvironment = field(repr=False)
+
+    @property
+    def method(self) -> str:
+        return "POST" if self.http_request.body else "GET"
+
+    def send(self, connection: "HttpConnection") -> "HttpResponse | None":
+        """Send the request over this connection; None if a header breaks a line, which aiohttp refuses."""
+        headers = self.headers()
+        if not all(map(str.isprintable, headers.values())):
+            return None
+        return connection.send(self.method, self.url, headers, self.http_request.body)
 
     def headers(self) -> dict[str, str]:
         headers = {"Accept-Encoding": "identity", "User-Agent": f"thinkaloud/{thinkaloud.__version__}"}
@@ -186,6 +155,7 @@ class Client:
         self._environment = environment or ClientEnvironment()
         self._keys: dict[str, keys.Secret | None] = {}
         self._session: aiohttp.ClientSession | None = None
+        self._pool: ConnectionPool | None = None
 
     @property
     def opened(self) -> bool:
@@ -198,18 +168,21 @@ class Client:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=GuardedResolver()),
             cookie_jar=aiohttp.DummyCookieJar(),
-            request_class=_TrackedRequest,
+            request_class=TrackedRequest,
             timeout=aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect_s),
             auto_decompress=False,
             max_line_size=self.limits.header_bytes,
             max_field_size=self.limits.header_bytes,
         )
+        self._pool = make_pool(self.timeouts, self.limits, _MAX_CONNECTIONS)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         session, self._session = self._session, None
+        if self._pool is not None:
+            self._pool.close()
         if session is not None:
             await session.close()
 
@@ -297,28 +270,20 @@ class Client:
         A fault on a reused connection is tried again at once: the server may have closed the idle connection,
         which says nothing about the server's health.
         """
-        use = _ConnectionUse()
+        use = ConnectionUse()
         outcome = await self._try(call, use)
         if use.used_before and isinstance(outcome, Unreachable) and outcome.retryable:
-            return await self._try(call, _ConnectionUse())
+            return await self._try(call, ConnectionUse())
         return outcome
 
-    async def _try(self, call: _PreparedCall, use: _ConnectionUse) -> ResponseStream | ProviderFault:
+    async def _try(self, call: _PreparedCall, use: ConnectionUse) -> ResponseStream | ProviderFault:
         if self._session is None:
             raise Refused("This client is not open, so it cannot send. Use it inside `async with client:`.")
         sent_s = asyncio.get_running_loop().time()
-        token = _connection_use.set(use)
+        token = connection_use.set(use)
         try:
             async with asyncio.timeout(self.timeouts.first_byte_s):
-                response = await self._session.request(
-                    "POST" if call.http_request.body else "GET",
-                    call.url,
-                    headers=call.headers(),
-                    data=call.body(),
-                    allow_redirects=False,
-                    proxy=call.proxy,
-                    ssl=self._tls if call.url.scheme == "https" else True,
-                )
+                response = await self._request(call, use) or await self._request_by_aiohttp(call)
             return await self._check_response(call, response, sent_s)
         except (aiohttp.ClientError, OSError) as error:
             use.drop()
@@ -327,10 +292,39 @@ class Client:
             use.drop()
             raise
         finally:
-            _connection_use.reset(token)
+            connection_use.reset(token)
+
+    async def _request(self, call: _PreparedCall, use: ConnectionUse) -> OpenResponse | None:
+        """Send a request over a connection of our own; None if aiohttp has to send it."""
+        if self._pool is None or call.proxy is not None:
+            return None
+        connection = await self._pool.acquire(call.url, self._tls if call.url.scheme == "https" else None)
+        if connection is None:
+            return None
+        use.used_before = connection.used_before
+        response = use.response = call.send(connection)
+        if response is None:
+            connection.close()
+            return None
+        await response.wait_for_head()
+        return response
+
+    async def _request_by_aiohttp(self, call: _PreparedCall) -> OpenResponse:
+        assert self._session is not None
+        return AiohttpResponse(
+            await self._session.request(
+                call.method,
+                call.url,
+                headers=call.headers(),
+                data=call.body(),
+                allow_redirects=False,
+                proxy=call.proxy,
+                ssl=self._tls if call.url.scheme == "https" else True,
+            )
+        )
 
     async def _check_response(
-        self, call: _PreparedCall, response: aiohttp.ClientResponse, sent_s: float
+        self, call: _PreparedCall, response: OpenResponse, sent_s: float
     ) -> ResponseStream | ProviderFault:
         encoding = response.headers.get("Content-Encoding", "").strip().lower()
         if response.status // 100 != 2 or response.content_type in _HTML_TYPES or not can_inflate(encoding):
@@ -353,13 +347,13 @@ class Client:
         return stream
 
     async def _read_error_response(
-        self, call: _PreparedCall, response: aiohttp.ClientResponse, encoding: str
+        self, call: _PreparedCall, response: OpenResponse, encoding: str
     ) -> ErrorResponse:
         """Read an error response and remove the key from it."""
         headers = response.headers
         code, message = "", ""
         if response.status // 100 == 3:
-            code, message = "redirected", f"redirect to {_redirect_origin(headers.get('Location', ''))}"
+            code, message = "redirected", f"redirect to {redirect_origin(headers.get('Location', ''))}"
             response.close()
         elif response.status // 100 == 2:
             code, message = "not_a_response", f"content type {response.content_type} {encoding}".rstrip()
@@ -376,21 +370,13 @@ class Client:
             should_retry(headers),
         )
 
-    async def _error_body(self, response: aiohttp.ClientResponse, encoding: str) -> bytes:
+    async def _error_body(self, response: OpenResponse, encoding: str) -> bytes:
         body = bytearray()
         with contextlib.suppress(aiohttp.ClientError, OSError):
             async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
-                while len(body) < self.limits.error_bytes and (chunk := await response.content.readany()):
+                while len(body) < self.limits.error_bytes and (chunk := await response.read()):
                     body += chunk
         response.close()
         if encoding in ("", "identity") or not can_inflate(encoding):
             return bytes(body[: self.limits.error_bytes])
         return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]
-
-
-def _redirect_origin(location: str) -> str:
-    """Return the origin of a redirect; its path and query may be secret."""
-    try:
-        return str(URL(location).origin())
-    except ValueError:
-        return "another path" if location.startswith("/") else "nowhere"

@@ -138,6 +138,16 @@ def _closed(node: Any, place: str) -> Any:
     return closed
 
 
+def closed_schema(node: Mapping[str, Any]) -> bool:
+    """Return whether no object of a checked schema may have fields besides its own."""
+    if node.get("additionalProperties", False) is not False:
+        return False
+    parts = list(node.get("properties", {}).values())
+    parts += [node["items"]] if "items" in node else []
+    parts += [part for name in ("anyOf", "allOf", "oneOf") for part in node.get(name, ())]
+    return all(map(closed_schema, parts))
+
+
 def _well_formed(keyword: str, bound: Any) -> bool:
     """Return whether the value of a keyword has the type that JSON Schema demands."""
     if keyword == "type":

@@ -12,7 +12,7 @@ import msgspec
 from thinkaloud.canon import BadOutput, Kind, Refused
 from thinkaloud.canon.requests import OutputFormat
 from thinkaloud.catalog.rows import OutputForm, Route
-from thinkaloud.client.json_schema import checked_schema, schema_violation
+from thinkaloud.client.json_schema import checked_schema, closed_schema, schema_violation
 from thinkaloud.transcript import Turn
 
 OutputT = TypeVar("OutputT")
@@ -100,6 +100,11 @@ def fit_output(
     reason = f"{route.model_id} takes no JSON Schema at {provider.name}"
     if tools and not model.output_with_tools:
         form, reason = OutputForm.PROMPT, f"{route.model_id} takes no JSON Schema together with tools"
+    if form is OutputForm.SCHEMA and provider.output_closed and not closed_schema(schema):
+        form, reason = (
+            OutputForm.PROMPT,
+            f"{provider.name} takes no JSON Schema with objects that may have other fields",
+        )
     if form is OutputForm.SCHEMA:
         return OutputFormat(schema), "", ()
     instruction = (

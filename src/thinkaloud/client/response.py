@@ -9,8 +9,8 @@ against the input, because a kilobyte can expand to a megabyte.
 import asyncio
 import contextlib
 import zlib
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import aiohttp
 import msgspec
@@ -140,20 +140,47 @@ class StallTimer:
             self._on_stall()
 
 
+class OpenResponse(Protocol):
+    """A response whose head has arrived, as a library gives it."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers; names have no case."""
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body, without parameters."""
+
+    async def read(self) -> bytes:
+        """Return the next bytes of the body; none at its end. Raises `ClientError` or `OSError`."""
+
+    def take_buffered(self) -> bytes:
+        """Return the bytes that arrived before the connection broke."""
+
+    def abort(self) -> None:
+        """Drop the connection at once, unless the body is complete."""
+
+    def close(self) -> None:
+        """Drop the connection, unless the body is complete."""
+
+
 class ResponseStream:
     """The body of one response. `waited_ms` is the time from sending to its first byte."""
 
     def __init__(
         self,
         provider_name: str,
-        response: aiohttp.ClientResponse,
+        response: OpenResponse,
         encoding: str,
         timeouts: Timeouts,
         limits: SizeLimits,
     ) -> None:
         self._provider_name = provider_name
         self._response = response
-        self._content = response.content
         self._inflater = Inflater(encoding, limits) if encoding not in ("", "identity") else None
         self._body_limit = self._bytes_left = limits.body_bytes
         self._timeouts = timeouts
@@ -213,7 +240,7 @@ class ResponseStream:
         """Drop the connection, unless the response is complete. Does not wait."""
         self._finished = True
         self._stall_timer.stop()
-        self._abort()
+        self._response.abort()
         self._response.close()
 
     async def drain(self) -> None:
@@ -222,7 +249,7 @@ class ResponseStream:
         try:
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
                 async with asyncio.timeout(_DRAIN_S):
-                    while bytes_left > 0 and (chunk := await self._content.readany()):
+                    while bytes_left > 0 and (chunk := await self._response.read()):
                         bytes_left -= len(chunk)
         finally:
             self.close()
@@ -231,9 +258,9 @@ class ResponseStream:
         """Read from the connection; if it broke, return the bytes that were still buffered."""
         self._stall_timer.start(self._limit_s)
         try:
-            chunk = await self._content.readany()
+            chunk = await self._response.read()
         except (aiohttp.ClientError, OSError):
-            chunk = self._buffered_bytes()
+            chunk = self._response.take_buffered()
             self._fault = self._break_error()
         finally:
             self._stall_timer.pause()
@@ -254,11 +281,6 @@ class ResponseStream:
             return within
         self.close()
         raise self._fault
-
-    def _buffered_bytes(self) -> bytes:
-        """Return the bytes received before the break; aiohttp would discard them with its exception."""
-        self._content.set_exception(cast(Any, None))
-        return self._content.read_nowait()
 
     def _break_error(self) -> ProviderFault:
         if self._stalled_s is None:
@@ -281,9 +303,4 @@ class ResponseStream:
 
     def _mark_stalled(self) -> None:
         self._stalled_s = self._limit_s
-        self._abort()
-
-    def _abort(self) -> None:
-        connection = self._response.connection
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()
+        self._response.abort()

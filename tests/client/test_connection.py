@@ -1,0 +1,103 @@
+"""Connections of our own: they are kept, and never mix two responses."""
+
+import asyncio
+
+import pytest
+from tests.client.upstream import (
+    UpstreamRequest,
+    WrittenRequest,
+    http_response,
+    make_client,
+    run,
+    serve_upstream,
+)
+
+from thinkaloud.client.errors import Unreachable
+
+
+async def answer_by_number(request: UpstreamRequest) -> None:
+    await request.send(http_response("200 OK", b"a body for " + request.body))
+
+
+def test_unread_body_is_not_mixed_with_the_next_response_on_its_connection() -> None:
+    """A response that is complete frees its connection at once, also if its reader is slow."""
+
+    async def scenario() -> tuple[list[bytes], list[int]]:
+        async with serve_upstream(answer_by_number, keep=True) as upstream, make_client() as http_client:
+            provider = upstream.provider()
+            responses = [
+                await http_client.send(provider, WrittenRequest(body=b"%d" % number)) for number in range(4)
+            ]
+            bodies = [b"".join([chunk async for chunk in response]) for response in reversed(responses)]
+            for response in responses:
+                response.close()
+            last = await http_client.read_all(provider, WrittenRequest(body=b"5"))
+            return [*bodies, last], [request.connection for request in upstream.requests]
+
+    bodies, connections = run(scenario())
+    assert bodies == [b"a body for %d" % number for number in (3, 2, 1, 0, 5)]
+    assert connections == [1, 1, 1, 1, 1]
+
+
+def test_informational_responses_are_skipped() -> None:
+    async def early_hints(request: UpstreamRequest) -> None:
+        await request.send(
+            b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", http_response("200 OK", b"real")
+        )
+
+    async def scenario() -> bytes:
+        async with serve_upstream(early_hints, keep=True) as upstream, make_client() as http_client:
+            return await http_client.read_all(upstream.provider(), WrittenRequest())
+
+    assert run(scenario()) == b"real"
+
+
+def test_connection_with_unasked_bytes_is_not_used_again() -> None:
+    async def two_answers(request: UpstreamRequest) -> None:
+        await request.send(http_response("200 OK", b"one"))
+        await asyncio.sleep(0.05)
+        await request.send(http_response("200 OK", b"of somebody else"))
+
+    async def scenario() -> tuple[bytes, bytes, list[int]]:
+        async with serve_upstream(two_answers, answer_by_number, keep=True) as upstream:
+            async with make_client() as http_client:
+                first = await http_client.read_all(upstream.provider(), WrittenRequest())
+                await asyncio.sleep(0.2)
+                second = await http_client.read_all(upstream.provider(), WrittenRequest(body=b"2"))
+            return first, second, [request.connection for request in upstream.requests]
+
+    assert run(scenario()) == (b"one", b"a body for 2", [1, 2])
+
+
+@pytest.mark.parametrize(
+    "answer", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000 + b"\r\n\r\n"]
+)
+def test_what_is_not_http_is_reported(answer: bytes) -> None:
+    async def other_protocol(request: UpstreamRequest) -> None:
+        await request.send(answer)
+        await request.wait_closed()
+
+    async def scenario() -> None:
+        async with serve_upstream(other_protocol) as upstream, make_client() as http_client:
+            with pytest.raises(Unreachable, match="the response is not valid HTTP"):
+                await http_client.read_all(upstream.provider(), WrittenRequest())
+
+    run(scenario())
+
+
+def test_large_body_waits_for_its_reader() -> None:
+    body = bytes(range(256)) * 20_000
+
+    async def large(request: UpstreamRequest) -> None:
+        await request.send(http_response("200 OK", body))
+
+    async def scenario() -> tuple[int, bytes]:
+        async with serve_upstream(large) as upstream, make_client() as http_client:
+            response = await http_client.send(upstream.provider(), WrittenRequest())
+            await asyncio.sleep(0.2)
+            first = await response.read()
+            return len(first), first + b"".join([chunk async for chunk in response])
+
+    first_bytes, received = run(scenario())
+    assert received == body
+    assert first_bytes < len(body) / 2
