@@ -307,9 +307,9 @@ def test_invalid_json_arguments_are_an_error_step() -> None:
     ("replies", "result", "why"),
     [
         ([(ErrorStatus(500),)], "", "It is out of order."),
-        ([(Think("I am"), Cut())], "", "stopped before"),
-        ([(Say("It is che"), Cut())], "It is che", "stopped before"),
-        ([(PartialCall("weather", '{"ci'), Cut())], "", "stopped before"),
+        ([(Think("I am"), Cut())], "", "was lost before"),
+        ([(Say("It is che"), Cut())], "It is che", "was lost before"),
+        ([(PartialCall("weather", '{"ci'), Cut())], "", "was lost before"),
         ([(Say("It is"), FinishReason("length"))], "It is", CUT_OFF),
         ([(Call("weather"), FinishReason("length"))], "", CUT_OFF),
         ([(Call("weather"),), (ErrorStatus(503),)], "", "It is out of order."),

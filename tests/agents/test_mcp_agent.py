@@ -17,6 +17,7 @@ from tests.agents.scripted_provider import (
 )
 
 from thinkaloud.agents import McpServer, Toolbox
+from thinkaloud.agents.tools import ToolOutcome, call_tool
 from thinkaloud.canon import Kind
 from thinkaloud.transcript import BlockStatus
 
@@ -45,6 +46,6 @@ def test_agent_uses_local_and_remote_mcp_servers() -> None:
                 assert turn.answer == "3 and 42."
                 assert "42" in str(messages_of(provider.bodies[1], "tool"))
                 (restarted_add,) = await box.find(["here/add"])
-                assert await restarted_add.run('{"a": 5}') == "7"  # the program was started anew
+                assert await call_tool(restarted_add, '{"a": 5}') == ToolOutcome("7")  # it was started anew
 
     run_story(story())

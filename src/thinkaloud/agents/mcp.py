@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import msgspec
 
+from thinkaloud.agents.tool_results import MAX_IMAGES, ResultParts, ToolReturn
 from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.canon import Refused, requests
 from thinkaloud.client.json_schema import inline_references
@@ -266,7 +267,7 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
         label = f"The tool {_without_control_chars(tool.name)[:64]} of the MCP server {server.name}"
         raise Refused(f"{label} has an argument schema that models do not accept: {error}") from None
 
-    async def run(arguments: str) -> str:
+    async def run(arguments: str) -> ToolReturn:
         from mcp import MCPError
         from mcp.types import CONNECTION_CLOSED
 
@@ -278,10 +279,10 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
                     f"The MCP server {server.name} has disconnected. Continue without its tools."
                 ) from error
             raise ToolFault(_without_control_chars(error.message)) from error
-        text = _without_control_chars(_result_text(result))
+        returned = _tool_result(result)
         if result.is_error:
-            raise ToolFault(text)
-        return text
+            raise ToolFault(returned.text)
+        return returned
 
     definition = requests.ToolDefinition(
         name, _without_control_chars(tool.description or tool.title or "")[:MAX_DESCRIPTION_CHARS], parameters
@@ -289,27 +290,27 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
     return Tool(definition=definition, run=run, approval=server.approval, timeout_s=server.timeout_s)
 
 
-def _result_text(result: "types.CallToolResult") -> str:
-    parts = [_part_text(part) for part in result.content]
+def _tool_result(result: "types.CallToolResult") -> ToolReturn:
+    """Return a result with its images; the text of an error has none."""
+    parts = ResultParts(max_images=0 if result.is_error else MAX_IMAGES)
+    for part in result.content:
+        _add_part(parts, part)
     if result.structured_content is not None and not any(part.type == "text" for part in result.content):
-        parts.append(msgspec.json.encode(result.structured_content).decode())
-    return "\n".join(parts)
+        parts.add_text(_without_control_chars(msgspec.json.encode(result.structured_content).decode()))
+    return parts.result()
 
 
-def _part_text(part: "types.ContentBlock") -> str:
+def _add_part(parts: ResultParts, part: "types.ContentBlock") -> None:
     if part.type == "text":
-        return part.text
-    if part.type == "resource_link":
-        return f"[{part.name}: {part.uri}, not read]"
-    if part.type != "resource":
-        return _placeholder(part.mime_type, part.data)
-    if hasattr(part.resource, "text"):
-        return part.resource.text
-    return _placeholder(part.resource.mime_type or "a file", part.resource.blob)
-
-
-def _placeholder(label: str, base64: str) -> str:
-    return f"[{label[:100]}, {len(base64.rstrip('=')) * 3 // 4} bytes, not shown]"
+        parts.add_text(_without_control_chars(part.text))
+    elif part.type == "resource_link":
+        parts.add_text(_without_control_chars(f"[{part.name}: {part.uri}, not read]"))
+    elif part.type != "resource":
+        parts.add_file(_without_control_chars(part.mime_type), part.data)
+    elif hasattr(part.resource, "text"):
+        parts.add_text(_without_control_chars(part.resource.text))
+    else:
+        parts.add_file(_without_control_chars(part.resource.mime_type or "a file"), part.resource.blob)
 
 
 def _unique_name(preferred: str, existing: Mapping[str, Tool]) -> str:

@@ -94,7 +94,7 @@ def cost_of(turn: Turn, *, provider: str, at_ms: int | None = None) -> Cost:
         replies=tuple(_reply_cost(entry) for entry in priced),
         assistants=_assistant_costs(turn, priced),
         thoughts=_thought_costs(turn, priced, moment),
-        priced_by=_price_source(),
+        priced_by=price_source(),
     )
 
 
@@ -190,7 +190,8 @@ def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None
     return _Price(calculation.total_price, calculation.output_price)
 
 
-def _price_source() -> str:
+def price_source() -> str:
+    """Return the source of the prices, such as "genai-prices 0.2.1"; empty if it is not installed."""
     try:
         import genai_prices
     except ModuleNotFoundError:

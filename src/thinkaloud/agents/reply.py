@@ -143,6 +143,13 @@ class ReplyFailed(Exception):
         self.failure = failure
 
 
+def failure_of(fault: ProviderFault | Refused) -> TurnFailed:
+    """Return the end of a turn whose request failed."""
+    if isinstance(fault, Refused):
+        return TurnFailed("refused", str(fault))
+    return TurnFailed(fault.code, str(fault), fault.status, fault.after_ms)
+
+
 class EventSink(Protocol):
     """The turn to which a reply is appended."""
 
@@ -180,8 +187,7 @@ class ReplyRunner:
         except (ProviderFault, Refused) as fault:
             if self._sink.turn.seq < 0:
                 raise
-            code, status = (fault.code, fault.status) if isinstance(fault, ProviderFault) else ("refused", 0)
-            self._fail(TurnFailed(code, str(fault), status))
+            self._fail(failure_of(fault))
         except asyncio.CancelledError:
             if isinstance(
                 self._mapper.end, TurnEnded

@@ -10,7 +10,13 @@ from collections.abc import AsyncGenerator, Callable, Collection
 
 import msgspec
 
-from thinkaloud.agents.loop import GRACE_S, AgentLoop, ApprovalDecision, cancel_tasks
+from thinkaloud.agents.loop import (
+    GRACE_S,
+    AgentLoop,
+    ApprovalDecision,
+    cancel_tasks,
+    wait_until_done,
+)
 from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for
@@ -91,6 +97,7 @@ class Run:
         self._work_task: asyncio.Task[None] | None = None
         self._answer_now_requested = False
         self._summary_tasks: set[asyncio.Task[None]] = set()
+        self._ticker: asyncio.TimerHandle
 
     @property
     def catalog(self) -> Catalog | None:
@@ -104,12 +111,15 @@ class Run:
         an entry is part of the turn by then.
         """
         self._sink = sink
-        tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._watch_clock())]
+        self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        task = asyncio.create_task(self._run())
         try:
-            await asyncio.wait(tasks[:1])
-            tasks[0].result()
+            await wait_until_done(task)
+            task.result()
         finally:
-            await cancel_tasks([*tasks, *self._summary_tasks], 2 * GRACE_S)
+            self._ticker.cancel()
+            if self._summary_tasks or not task.done():
+                await cancel_tasks([task, *self._summary_tasks], 2 * GRACE_S)
 
     async def entries(self) -> AsyncGenerator[Entry, None]:
         """Yield the entries while they happen; leaving early stops everything under way."""
@@ -223,18 +233,17 @@ class Run:
         for event in events:
             self.emit(event)
 
-    async def _watch_clock(self) -> None:
-        """Emit what depends on the clock: the silence notice and the summaries."""
-        while True:
-            await asyncio.sleep(_TICK_S)
-            now_ms = self._context.clock()
-            self._emit_if_live(self._summaries.feed(self.turn, now_ms))
-            if not any(not future.done() for future in self._decisions.values()):
-                self._emit_if_live(self._watcher.silence_notice(now_ms))
-            if self._summaries.due(self.turn, now_ms):
-                task = asyncio.create_task(self._write_summary(now_ms))
-                self._summary_tasks.add(task)
-                task.add_done_callback(self._summary_tasks.discard)
+    def _tick(self) -> None:
+        """Emit what depends on the clock: the silence notice and the summaries. Runs every second."""
+        self._ticker = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        now_ms = self._context.clock()
+        self._emit_if_live(self._summaries.feed(self.turn, now_ms))
+        if not any(not future.done() for future in self._decisions.values()):
+            self._emit_if_live(self._watcher.silence_notice(now_ms))
+        if self._summaries.due(self.turn, now_ms):
+            task = asyncio.create_task(self._write_summary(now_ms))
+            self._summary_tasks.add(task)
+            task.add_done_callback(self._summary_tasks.discard)
 
     async def _write_summary(self, now_ms: int) -> None:
         self._emit_if_live(await self._summaries.write_line(self.turn, now_ms))

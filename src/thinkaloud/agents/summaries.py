@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from thinkaloud.canon import Kind, SummaryWritten
 from thinkaloud.transcript import Block, BlockStatus, Turn
-from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS, SummaryBy, opening_title, summary_line
+from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS, newest_title, opening_title
 from thinkaloud.view.text import first_code_points, first_columns, last_code_points, plain_line
 
 logger = logging.getLogger(__name__)
@@ -61,8 +61,7 @@ class Summaries:
 
     def last(self, turn: Turn) -> SummaryWritten | None:
         """Return the provider's newest title at the end of a turn, if it was not returned before."""
-        line, by = summary_line(Turn(blocks=turn.blocks))
-        self._title = self._one_line(line) if by is SummaryBy.PROVIDER else ""
+        self._title = self._one_line(newest_title(turn))
         return self._new_title(None)
 
     def due(self, turn: Turn, at_ms: int) -> bool:

@@ -16,6 +16,7 @@ from typing import Self
 import msgspec
 
 from thinkaloud.agents.mcp import McpServer, ServerDisconnected, connect
+from thinkaloud.agents.tool_results import ToolReturn
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.client.keys import resolve_key
@@ -123,7 +124,7 @@ def _failed(task: asyncio.Task[tuple[Tool, ...]]) -> bool:
 def _with_loss_detection(tool: Tool, lost: asyncio.Event) -> Tool:
     """Return the tool, which sets `lost` when a call finds that the server has disconnected."""
 
-    async def run(arguments: str) -> str:
+    async def run(arguments: str) -> str | ToolReturn:
         try:
             return await tool.run(arguments)
         except ServerDisconnected:

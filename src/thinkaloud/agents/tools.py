@@ -21,6 +21,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from thinkaloud.agents.tool_results import ToolReturn, python_result
 from thinkaloud.canon import Refused, requests
 from thinkaloud.client.json_schema import inline_references
 
@@ -37,6 +38,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
 
     result: str = ""
     error: str = ""
+    images: tuple[requests.Image, ...] = ()
 
 
 class ToolFault(Exception):
@@ -44,10 +46,10 @@ class ToolFault(Exception):
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool. `run` takes the arguments as JSON text and returns the result as text."""
+    """A tool. `run` takes the arguments as JSON text and returns text, or text with images."""
 
     definition: requests.ToolDefinition
-    run: Callable[[str], Awaitable[str]]
+    run: Callable[[str], Awaitable[str | ToolReturn]]
     approval: bool = False
     timeout_s: float = 60.0
 
@@ -60,7 +62,7 @@ async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
     limit = asyncio.timeout(tool.timeout_s)
     try:
         async with limit:
-            result = _encodable(await tool.run(json_arguments))
+            returned = await tool.run(json_arguments)
     except ToolFault as fault:
         return ToolOutcome(error=_error_text(fault)[:MAX_RESULT_CHARS] or f"{name} failed without a reason.")
     except Exception as error:
@@ -73,13 +75,15 @@ async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
         return ToolOutcome(
             error=f"{name} failed with {excerpt}\nTry other arguments, or continue without it."
         )
+    text, images = (returned, ()) if isinstance(returned, str) else (returned.text, returned.images)
+    result = _encodable(text)
     if len(result) > MAX_RESULT_CHARS:
         cut_note = f"only the first {MAX_RESULT_CHARS:,} were kept"
         length_message = (
             f"The result of {name} is {len(result):,} characters long; {cut_note}. Ask it for less."
         )
-        return ToolOutcome(result[:MAX_RESULT_CHARS], length_message)
-    return ToolOutcome(result)
+        return ToolOutcome(result[:MAX_RESULT_CHARS], length_message, images)
+    return ToolOutcome(result, images=images)
 
 
 def _arguments_problem(arguments: str) -> str:
@@ -130,12 +134,12 @@ def from_function(
         if argument in schema["properties"]:
             schema["properties"][argument]["description"] = text
 
-    async def run(arguments: str) -> str:
+    async def run(arguments: str) -> ToolReturn:
         values = _decode_arguments(arguments, arguments_type, name)
         if inspect.iscoroutinefunction(target):
-            return _result_text(await function(**values))
+            return python_result(await function(**values))
         result = await _in_thread(functools.partial(function, **values))
-        return _result_text(await result if inspect.isawaitable(result) else result)
+        return python_result(await result if inspect.isawaitable(result) else result)
 
     definition = requests.ToolDefinition(name, summary, msgspec.json.encode(schema).decode())
     return Tool(definition=definition, run=run, approval=approval, timeout_s=timeout_s)
@@ -222,12 +226,6 @@ def _number(text: str) -> float | int:
 
 
 _decoder = msgspec.json.Decoder(float_hook=_number)
-
-
-def _result_text(result: object) -> str:
-    if result is None:
-        return ""
-    return str(result) if isinstance(result, str) else msgspec.json.encode(result).decode()
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:

@@ -201,11 +201,11 @@ class _CallWatcher:
     """Counts identical consecutive calls, for the agent itself and for each assistant."""
 
     def __init__(self) -> None:
-        self._last: dict[int | None, tuple[tuple[str, ...], int]] = {}
+        self._last: dict[int | None, tuple[tuple[object, ...], int]] = {}
 
     def feed(self, turn: Turn, event: ToolFinished) -> list[NoticeGiven]:
         block = turn.blocks[event.block]
-        call = (block.name, block.text, event.result, event.error)
+        call = (block.name, block.text, event.result, event.error, event.images)
         previous, times = self._last.get(block.parent, (call, 0))
         times = times + 1 if call == previous else 1
         self._last[block.parent] = call, times

@@ -1,4 +1,4 @@
-"""Arithmetic: "how much is 17 * 3 - 9", "two plus two", "10!"."""
+"""Arithmetic: "how much is 17 * 3 - 9", "two plus two", "10!", "the average of 4, 8 and 15"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,14 @@ _TOGETHER = (
     ),
     (re.compile(r"divide (\S+) by (\S+)|divida (\S+) por (\S+)"), "/"),
 )
-_FACTORIAL = re.compile(r"(?:(?:the )?factorial (?:of|de) (\d+)|(?:o )?fatorial (?:of|de) (\d+)|(\d+) ?!)")
+_FACTORIAL = re.compile(
+    r"(?:(?:the )?factorial (?:of|de) (\d+)|(?:o )?fatorial (?:of|de) (\d+)"
+    r"|(\d+) (?:factorial|fatorial)|(\d+) ?!)"
+)
+_AVERAGE = re.compile(
+    r"(?:the |a )?(?:average|mean|media) (?:of|de|entre) ((?:-?[\d.]+(?:, and |, | and | e | ))+-?[\d.]+)"
+)
+_AVERAGED = re.compile(r"-?[\d.]*\d")
 _ARITHMETIC = re.compile(r"(?=.*\d)(?=.*[-+*/^])[\d.+\-*/^() ]+")
 _BETWEEN_OPERANDS = re.compile(r"(?<=[\d)]) ?([-+*/]) ?(?=[\d(-])")
 _LEADING_POINT = re.compile(r"(?<![\d.])\.(?=\d)")
@@ -93,6 +100,9 @@ def recognise(reading: Reading) -> Calculation | None:
     if match := _FACTORIAL.fullmatch(asked):
         return _factorial(next(filter(None, match.groups())))
     expression = plain_numbers(asked, reading.language)
+    if match := _AVERAGE.fullmatch(expression):
+        numbers = _AVERAGED.findall(match[1])
+        expression = f"({' + '.join(numbers)}) / {len(numbers)}"
     for pattern, sign in _TOGETHER:
         if match := pattern.fullmatch(expression):
             expression = sign.join(filter(None, match.groups()))

@@ -19,7 +19,10 @@ _SAYINGS = {
         chatgpt, are you gpt, are you claude, are you gemini, are you an ai, are you ai, are you a
         robot, are you a bot, are you human, are you real, are you a language model, are you an llm, are
         you a model, are you intelligent, what is your name, what's your name, do you think, can you
-        think, quem e voce, o que e voce, o que voce e, voce e uma ia, voce e o chatgpt, voce e um robo,
+        think, is this free, are you free, do you run offline, does this work offline, do you need the
+        internet, do you need internet, does this need the internet, do i need a key, do i need an api
+        key, e gratis, isso e gratis, funciona offline, precisa de internet, preciso de uma chave, quem
+        e voce, o que e voce, o que voce e, voce e uma ia, voce e o chatgpt, voce e um robo,
         voce e humano, qual e o seu nome, qual o seu nome, qual seu nome, que modelo e voce, o que e
         isto, o que e isso, o que e thinkaloud, o que e o thinkaloud, voce e um modelo de linguagem,
         voce pensa""",
