@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection
+from tests.store.engines import TEMPORARY
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -20,9 +21,9 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.store import sessions, turns, users
 from thinkaloud.store.database import Database
-from thinkaloud.store.log import EventLog, LogWriter
+from thinkaloud.store.log import EventLog
+from thinkaloud.store.log_writer import LogWriter
 from thinkaloud.store.rows import Owner, TurnRow
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
 from thinkaloud.store.turns import TurnRequest
 
 NOW_MS = 1_700_000_000_000
@@ -30,8 +31,9 @@ TURN_REQUEST = TurnRequest(messages=(UserMessage("How much is 17 * 3?"),), model
 
 
 @asynccontextmanager
-async def temporary_database(folder: Path) -> AsyncIterator[SqliteDatabase]:
-    async with open_database(folder / "thinkaloud.db") as database:
+async def temporary_database(folder: Path) -> AsyncIterator[Database]:
+    """Open the database of a folder: SQLite, or the engine of the fixture `each_engine`."""
+    async with TEMPORARY.open(folder) as database:
         yield database
 
 
@@ -41,9 +43,7 @@ async def new_turn(database: Database, request: TurnRequest = TURN_REQUEST) -> T
     def begin(conn: Connection) -> TurnRow:
         owner: Owner = users.ensure_local(conn, NOW_MS)
         session = sessions.create(conn, owner, now_ms=NOW_MS)
-        return turns.start_turn(
-            conn, session, request, now_ms=NOW_MS, writer="w", lease_until_ms=NOW_MS + 1
-        ).turn
+        return turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="w").turn
 
     return await database.write(begin)
 

@@ -1,11 +1,9 @@
 """Shared helpers of the query tests: users, sessions and turns."""
 
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
-from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import Connection, text
+from tests.store.engines import POSTGRES
 from tests.store.log_fixtures import NOW_MS, entries
 
 from thinkaloud.canon import (
@@ -20,10 +18,9 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.store import search, sessions, turns, users
+from thinkaloud.store import sessions, turns, users
 from thinkaloud.store.finish import finished_from_entries, save_finished
 from thinkaloud.store.rows import Owner, Session, TurnRow
-from thinkaloud.store.schema import metadata
 from thinkaloud.store.turns import StartedTurn, TurnRequest
 
 HOSTILE_TEXTS = (
@@ -71,24 +68,6 @@ HOSTILE_TEXTS = (
 """Texts that have broken others: none may be more than a text here, in any parameter."""
 
 
-@contextmanager
-def memory_database() -> Iterator[Connection]:
-    """An empty database in memory."""
-    engine = create_engine("sqlite://", poolclass=StaticPool)
-
-    @event.listens_for(engine, "connect")
-    def _connected(raw: sqlite3.Connection, _: object) -> None:
-        raw.execute("PRAGMA foreign_keys=ON")
-
-    try:
-        with engine.begin() as conn:
-            metadata.create_all(conn)
-            search.create(conn)
-            yield conn
-    finally:
-        engine.dispose()
-
-
 def new_owner(conn: Connection, name: str, workspace: str = "default") -> Owner:
     """A new user in a workspace."""
     user = users.add_user(conn, name, NOW_MS, workspace)
@@ -110,13 +89,13 @@ def ask(
         idempotency_key=key,
         request_hash=repr(request_messages).encode(),
     )
-    return turns.start_turn(conn, session, request, now_ms=now_ms, writer="w", lease_until_ms=now_ms + 1)
+    return turns.start_turn(conn, session, request, now_ms=now_ms, writer="w")
 
 
 def finish(conn: Connection, turn: TurnRow, *events: Event) -> None:
     """End a turn with these events between its start and its end."""
     turn_events = [TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)]
-    save_finished(conn, turn.key, finished_from_entries(entries(turn_events)))
+    save_finished(conn, turn.key, finished_from_entries(entries(turn_events)), turn.epoch)
 
 
 def block_events(
@@ -143,5 +122,8 @@ def titles(page: Iterable[Session]) -> list[str]:
 
 def indexed_words(conn: Connection) -> list[str]:
     """Return the words in the engine's index."""
+    if conn.dialect.name == POSTGRES:
+        words = "SELECT word FROM ts_stat('SELECT words FROM search_text') WHERE word NOT LIKE '#%'"
+        return list(conn.scalars(text(words)))
     conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
     return list(conn.scalars(text("SELECT term FROM vocabulary")))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
+from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS
-from tests.store.query_fixtures import HOSTILE_TEXTS, memory_database, new_owner
+from tests.store.query_fixtures import HOSTILE_TEXTS, new_owner
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
@@ -115,7 +116,7 @@ def test_cycles_of_assistants_are_refused(conn: Connection, ana: Owner) -> None:
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
 def test_no_sequence_of_changes_makes_a_cycle(changes: list[tuple[int, set[int]]]) -> None:
     """A change is refused exactly when it would close a cycle, compared with a search of all paths."""
-    with memory_database() as conn:
+    with empty_tables() as conn:
         owner = new_owner(conn, "ana")
         agent_ids = [make(conn, owner, f"A{at}").id for at in range(7)]
         calls: dict[int, set[int]] = {at: set() for at in range(7)}

@@ -32,15 +32,17 @@ from thinkaloud.canon import (
 )
 from thinkaloud.store import sessions as session_queries
 from thinkaloud.store import turns as turn_queries
+from thinkaloud.store.database import Database
 from thinkaloud.store.finish import drop_timing
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of, turn_of
 from thinkaloud.store.rows import Owner, Role, StoredMessage, TurnRow, TurnState, TurnTimestamps
 from thinkaloud.store.schema import log as log_rows
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sqlite import SqliteDatabase
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import gateway_answer, thinking_block
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 
 def turn_of_entries(log_entries: list[Entry]) -> Turn:
@@ -50,7 +52,7 @@ def turn_of_entries(log_entries: list[Entry]) -> Turn:
     return turn
 
 
-async def finished_turn_row(database: SqliteDatabase, log_entries: list[Entry]) -> TurnRow:
+async def finished_turn_row(database: Database, log_entries: list[Entry]) -> TurnRow:
     """Start a turn, write its events and save it."""
     row = await new_turn(database)
     async with EventLog(database) as log:
@@ -60,7 +62,7 @@ async def finished_turn_row(database: SqliteDatabase, log_entries: list[Entry]) 
     return row
 
 
-async def answer_of(database: SqliteDatabase, row: TurnRow) -> StoredMessage:
+async def answer_of(database: Database, row: TurnRow) -> StoredMessage:
     messages_by_turn = await database.read(lambda conn: messages_of(conn, [row.key]))
     assert [message.role for message in messages_by_turn[row.key]] == [Role.USER, Role.ASSISTANT]
     return messages_by_turn[row.key][-1]
@@ -75,7 +77,7 @@ def without_seq(turn: Turn) -> Turn:
 def test_every_recording_is_saved_completely(tmp_path: Path) -> None:
     """R050–R053, K17: ordered parts, seals and raw payload; every projection rebuilds from them."""
 
-    async def scenario(recording: Recording, database: SqliteDatabase) -> None:
+    async def scenario(recording: Recording, database: Database) -> None:
         events = entries(recording.events())
         row = await finished_turn_row(database, events)
         turn, message = turn_of_entries(events), await answer_of(database, row)

@@ -11,8 +11,9 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS
-from tests.store.query_fixtures import ask, block_events, finish, memory_database
+from tests.store.query_fixtures import ask, block_events, finish
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.store import agents, preferences, search, sessions, turns, users
@@ -69,7 +70,7 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @initialize()
     def arrive(self) -> None:
-        self.opened = memory_database()
+        self.opened = empty_tables()
         self.conn = self.opened.__enter__()
         self.owners: dict[OwnerName, Owner] = {}
         for name in USERS:

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
@@ -13,12 +14,13 @@ from tests.store.log_fixtures import append_all, entries, new_turn, read_all, te
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
 from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.database import Batch, NotSaved
-from thinkaloud.store.log import CommitStats, EventLog, LogConfig
+from thinkaloud.store.database import Batch, Database, OnWakeup, Query, T
+from thinkaloud.store.log import EventLog
+from thinkaloud.store.log_config import CommitStats, LogConfig
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sqlite import SqliteDatabase
 from thinkaloud.transcript import Turn, apply
 
+pytestmark = pytest.mark.usefixtures("each_engine")
 NEVER = 3600.0
 NO_TIMER_CONFIG = LogConfig(commit_interval_s=NEVER)
 """Nothing is committed for having waited long enough."""
@@ -26,7 +28,7 @@ NO_TIMER_CONFIG = LogConfig(commit_interval_s=NEVER)
 START: list[Event] = [TurnStarted("openai_chat", "demo"), BlockStarted(0, Kind.REASONING)]
 
 
-def run_scenario(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: Path) -> None:
+def run_scenario(scenario: Callable[[Database], Awaitable[None]], folder: Path) -> None:
     async def whole() -> None:
         async with temporary_database(folder) as database:
             await asyncio.wait_for(scenario(database), PATIENCE_S)
@@ -40,11 +42,43 @@ async def wait_until_published(log: EventLog, turn: int, last: int) -> None:
         await log.wait_for_change(turn, span.last)
 
 
-class GatedDatabase(SqliteDatabase):
-    """An engine whose commits wait for a gate to open."""
+class DatabaseWrapper:
+    """A database that passes everything on to another one."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, exclusive=True)
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @property
+    def exclusive(self) -> bool:
+        return self.database.exclusive
+
+    async def read(self, query: Query[T]) -> T:
+        return await self.database.read(query)
+
+    async def read_long(self, query: Query[T]) -> T:
+        return await self.database.read_long(query)
+
+    async def write(self, change: Query[T]) -> T:
+        return await self.database.write(change)
+
+    async def write_urgent(self, change: Query[T]) -> T:
+        return await self.database.write_urgent(change)
+
+    def listen(self, on_wakeup: OnWakeup) -> AbstractAsyncContextManager[None]:
+        return self.database.listen(on_wakeup)
+
+    async def write_short(self, change: Query[T]) -> T:
+        return await self.database.write_short(change)
+
+    async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
+        return await self.database.append(batches)
+
+
+class GatedDatabase(DatabaseWrapper):
+    """A database whose commits wait for a gate to open."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.gate = asyncio.Event()
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
@@ -53,9 +87,9 @@ class GatedDatabase(SqliteDatabase):
 
 
 def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
-        gated = GatedDatabase(database.path)
+        gated = GatedDatabase(database)
         async with EventLog(gated) as log:
             writer = log.writer(row.key, row.epoch)
             append_all(writer, entries(START))
@@ -63,7 +97,6 @@ def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
             assert (await log.read(row.key)).lines == ()
             gated.gate.set()
             await wait_until_published(log, row.key, 1)
-        gated.close()
 
     run_scenario(scenario, tmp_path)
 
@@ -71,7 +104,7 @@ def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
 def test_first_text_and_boundaries_are_committed_immediately(tmp_path: Path) -> None:
     """The first delta of a block is committed immediately; the next waits for time, size or a boundary."""
 
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database, NO_TIMER_CONFIG) as log:
             writer = log.writer(row.key, row.epoch)
@@ -89,7 +122,7 @@ def test_first_text_and_boundaries_are_committed_immediately(tmp_path: Path) -> 
 
 
 def test_ordinary_delta_is_committed_within_the_interval(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         commits: list[CommitStats] = []
         async with EventLog(database, on_commit=commits.append) as log:
@@ -108,7 +141,7 @@ def test_concurrent_late_and_replaying_readers_read_the_same_log(tmp_path: Path)
     """Every reader gets the same bytes without gaps or duplicates, from memory or from the database."""
     told_events = entries(turn_events(*("word " for _ in range(3000))))
 
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(commit_interval_s=0.002, cached_bytes=2000)) as log:
             writer = log.writer(row.key, row.epoch)
@@ -140,7 +173,7 @@ def test_concurrent_late_and_replaying_readers_read_the_same_log(tmp_path: Path)
 
 
 def test_old_writer_cannot_append_after_takeover(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row, other = await new_turn(database), await new_turn(database)
         async with EventLog(database) as log:
             writer, untouched = log.writer(row.key, row.epoch), log.writer(other.key, other.epoch)
@@ -162,73 +195,8 @@ def test_old_writer_cannot_append_after_takeover(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-async def set_pragma(database: SqliteDatabase, setting: str) -> None:
-    """Set a pragma outside of a transaction: a read-only file cannot begin one."""
-
-    def change() -> None:
-        with database._writer_engine.connect() as conn:
-            raw = conn.connection.driver_connection
-            assert raw is not None
-            raw.execute(f"PRAGMA {setting}")
-
-    await asyncio.get_running_loop().run_in_executor(database._writer_pool, change)
-
-
-FULL = ("max_page_count = 1", "max_page_count = 1000000000")
-READ_ONLY = ("query_only = ON", "query_only = OFF")
-
-
-@pytest.mark.parametrize(("refuse", "take"), [FULL, READ_ONLY], ids=["full", "read-only"])
-def test_failed_writes_are_reported_and_retried(tmp_path: Path, refuse: str, take: str) -> None:
-    """Readers get entries marked as not saved; when writes work again, everything is saved."""
-    told_events = entries(turn_events(*("word " * 200 for _ in range(200))))
-
-    async def scenario(database: SqliteDatabase) -> None:
-        row = await new_turn(database)
-        async with EventLog(database, LogConfig(retry_s=0.02)) as log:
-            writer = log.writer(row.key, row.epoch)
-            append_all(writer, told_events[:6])
-            await writer.flush()
-            await set_pragma(database, refuse)
-            append_all(writer, told_events[6:])
-            await wait_until_published(log, row.key, told_events[-1].seq)
-            span = await log.read(row.key)
-            assert not span.saved
-            assert not log.saved
-            assert span.lines == tuple(msgspec.json.encode(entry) for entry in told_events)
-            assert log.unsaved_bytes > 100_000
-            closing = asyncio.create_task(writer.close())
-            await asyncio.sleep(0.1)
-            assert not closing.done()
-            await set_pragma(database, take)
-            assert await closing is not None
-            assert log.saved
-            assert log.unsaved_bytes == 0
-            assert await read_all(log, row.key) == list(span.lines)
-
-    run_scenario(scenario, tmp_path)
-
-
-def test_unsaved_entries_in_memory_are_bounded(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
-        row = await new_turn(database)
-        async with EventLog(database, LogConfig(max_unsaved_bytes=10_000, retry_s=NEVER)) as log:
-            writer = log.writer(row.key, row.epoch)
-            append_all(writer, entries(START))
-            await writer.flush()
-            await set_pragma(database, READ_ONLY[0])
-            for seq in range(2, 4):
-                append_all(writer, entries([BlockGrew(0, "x" * 5000)], seq))
-                await wait_until_published(log, row.key, seq)
-            with pytest.raises(NotSaved, match="buffer for unsaved entries is full"):
-                append_all(writer, entries([BlockGrew(0, "x")], 4))
-            await set_pragma(database, READ_ONLY[1])
-
-    run_scenario(scenario, tmp_path)
-
-
 def test_memory_caches_only_the_newest_entries(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(cached_bytes=1000)) as log:
             writer = log.writer(row.key, row.epoch)
@@ -243,7 +211,7 @@ def test_memory_caches_only_the_newest_entries(tmp_path: Path) -> None:
 
 
 def test_append_after_the_end_of_a_turn_is_refused(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database) as log:
             writer = log.writer(row.key, row.epoch)
@@ -256,7 +224,7 @@ def test_append_after_the_end_of_a_turn_is_refused(tmp_path: Path) -> None:
 
 
 def test_waiting_entries_are_saved_when_the_log_closes(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database, NO_TIMER_CONFIG) as log:
             append_all(
@@ -264,7 +232,7 @@ def test_waiting_entries_are_saved_when_the_log_closes(tmp_path: Path) -> None:
             )
         async with EventLog(database) as log:
             assert (await log.read(row.key)).last == 3
-            running = await database.read(lambda conn: turn_queries.running_of(conn, 1))
+            running = await database.write(lambda conn: turn_queries.running_of(conn, 1))
             assert running == 1
 
     run_scenario(scenario, tmp_path)

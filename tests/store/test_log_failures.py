@@ -6,23 +6,33 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 from tests.patience import PATIENCE_S
 from tests.store.log_fixtures import NOW_MS, append_all, entries, new_turn, read_all, turn_events
-from tests.store.test_log import NEVER, START, GatedDatabase, run_scenario, wait_until_published
+from tests.store.test_log import (
+    NEVER,
+    START,
+    DatabaseWrapper,
+    GatedDatabase,
+    run_scenario,
+    wait_until_published,
+)
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnFailed, TurnStarted
 from thinkaloud.store import turns as turn_queries
 from thinkaloud.store.archive import decode_entries, decode_entry, log_lines
-from thinkaloud.store.database import DatabaseInUse, NotSaved, Query, T
+from thinkaloud.store.database import Database, NotSaved, Query, T
 from thinkaloud.store.finish import drop_timing
-from thinkaloud.store.log import EventLog, LogConfig
+from thinkaloud.store.log import EventLog
+from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovery import LEASE_MS, end_abandoned, recover
+from thinkaloud.store.recovery import Reaper, end_abandoned, recover
 from thinkaloud.store.rows import Owner, TurnState
+from thinkaloud.store.schema import log as log_rows
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+REAPER = Reaper(node="reaper", expired=True)
 HANGING = LogConfig(slow_commit_s=0.05, max_unsaved_bytes=20_000)
 WHOLE = entries(turn_events("It is ", "51."))
 
@@ -30,25 +40,26 @@ WHOLE = entries(turn_events("It is ", "51."))
 def test_entries_are_shown_as_not_saved_while_the_disk_hangs(tmp_path: Path) -> None:
     """A commit that hangs counts as failed: readers go on, and everything is saved when the disk returns."""
 
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
-        hanging = GatedDatabase(database.path)
+        hanging = GatedDatabase(database)
         async with EventLog(hanging, HANGING) as log:
             writer = log.writer(row.key, row.epoch)
             append_all(writer, WHOLE[:2])
-            await wait_until_published(log, row.key, 1)
-            assert not log.saved
-            assert not (await log.read(row.key)).saved
-            append_all(writer, WHOLE[2:])
-            await wait_until_published(log, row.key, WHOLE[-1].seq)
-            assert log.waiting_s > 0
-            assert log.unsaved_bytes > 0
-            hanging.gate.set()
+            try:
+                await wait_until_published(log, row.key, 1)
+                assert not log.saved
+                assert not (await log.read(row.key)).saved
+                append_all(writer, WHOLE[2:])
+                await wait_until_published(log, row.key, WHOLE[-1].seq)
+                assert log.waiting_s > 0
+                assert log.unsaved_bytes > 0
+            finally:
+                hanging.gate.set()  # without it a failed assertion would wait for the disk for ever
             await asyncio.wait_for(writer.close(), PATIENCE_S)
             assert log.saved
             assert log.waiting_s == log.unsaved_bytes == 0
             assert await read_all(log, row.key) == [msgspec.json.encode(entry) for entry in WHOLE]
-        hanging.close()
 
     run_scenario(scenario, tmp_path)
 
@@ -56,9 +67,9 @@ def test_entries_are_shown_as_not_saved_while_the_disk_hangs(tmp_path: Path) -> 
 def test_memory_is_bounded_while_the_disk_hangs(tmp_path: Path) -> None:
     """Entries that wait for the hanging commit count too."""
 
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
-        hanging = GatedDatabase(database.path)
+        hanging = GatedDatabase(database)
         async with EventLog(hanging, LogConfig(slow_commit_s=NEVER, max_unsaved_bytes=20_000)) as log:
             writer = log.writer(row.key, row.epoch)
             append_all(writer, entries(START))
@@ -66,13 +77,12 @@ def test_memory_is_bounded_while_the_disk_hangs(tmp_path: Path) -> None:
             with pytest.raises(NotSaved, match="buffer for unsaved entries is full"):
                 append_all(writer, entries([BlockGrew(0, "x" * 1_000)] * 30, 2))
             hanging.gate.set()
-        hanging.close()
 
     run_scenario(scenario, tmp_path)
 
 
-class FailingReads(SqliteDatabase):
-    """An engine whose next reads fail."""
+class FailingReads(DatabaseWrapper):
+    """A database whose next reads fail."""
 
     failures = 0
 
@@ -84,15 +94,14 @@ class FailingReads(SqliteDatabase):
 
 
 def test_failed_read_at_the_end_of_a_turn_is_repeated(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
-        failing = FailingReads(database.path, exclusive=True)
+        failing = FailingReads(database)
         async with EventLog(failing, LogConfig(retry_s=0.01)) as log:
             writer = log.writer(row.key, row.epoch)
             append_all(writer, WHOLE)
             failing.failures = 3
             assert await asyncio.wait_for(writer.close(), PATIENCE_S) is not None
-        failing.close()
         stored = await database.read(lambda conn: turn_queries.get(conn, Owner(1, 1), row.id))
         assert stored is not None
         assert stored.state is TurnState.DONE
@@ -101,14 +110,14 @@ def test_failed_read_at_the_end_of_a_turn_is_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry_count", [3, len(WHOLE)])
-def test_turn_without_a_writer_is_ended_when_its_lease_expires(tmp_path: Path, entry_count: int) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+def test_turn_that_its_gateway_does_not_run_any_more_is_ended(tmp_path: Path, entry_count: int) -> None:
+    async def scenario(database: Database) -> None:
         row, running = await new_turn(database), await new_turn(database)
         async with EventLog(database) as log:
             append_all(log.writer(row.key, row.epoch), WHOLE[:entry_count])
-        for now_ms, ended in ((NOW_MS, ()), (NOW_MS + LEASE_MS, (row.id,)), (NOW_MS + LEASE_MS, ())):
-            swept = await end_abandoned(database, now_ms=now_ms, running=[running.key], waits=lambda _: False)
-            assert swept.ended == ended
+        for leftover, ended in (((), ()), ((row.key,), (row.id,)), ((row.key,), ())):
+            reaper = Reaper(node="w", expired=True, running=[running.key], leftover=leftover)
+            assert (await end_abandoned(database, reaper, now_ms=NOW_MS)).ended == ended
         stored = await database.read(lambda conn: turn_queries.get(conn, Owner(1, 1), row.id))
         assert stored is not None
         assert stored.state is (TurnState.DONE if entry_count == len(WHOLE) else TurnState.INTERRUPTED)
@@ -119,7 +128,7 @@ def test_turn_without_a_writer_is_ended_when_its_lease_expires(tmp_path: Path, e
 def test_readers_of_a_turn_that_was_taken_over_go_on_with_the_new_writer(tmp_path: Path) -> None:
     """The old writer closes without an error, and no reader takes its shortened log for the whole."""
 
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database) as old, EventLog(database) as new:
             writer = old.writer(row.key, row.epoch)
@@ -140,18 +149,6 @@ def test_readers_of_a_turn_that_was_taken_over_go_on_with_the_new_writer(tmp_pat
     run_scenario(scenario, tmp_path)
 
 
-def test_database_is_locked_under_every_name(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
-        link = tmp_path / "link"
-        link.mkdir()
-        (link / "other.db").symlink_to(database.path)
-        with pytest.raises(DatabaseInUse):
-            async with open_database(link / "other.db"):
-                pass
-
-    run_scenario(scenario, tmp_path)
-
-
 NEWER = b'{"seq":%d,"event":{"type":"block.painted","block":0,"colour":"red"},"at_ms":1700000000003}'
 
 
@@ -166,21 +163,20 @@ def with_newer_events(lines: Sequence[Entry]) -> list[bytes]:
 
 @pytest.mark.parametrize("entry_count", [4, len(WHOLE)])
 def test_events_of_a_newer_version_are_kept_and_folded_around(tmp_path: Path, entry_count: int) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         lines = with_newer_events(WHOLE[:entry_count])[: -1 if entry_count == len(WHOLE) else None]
-        insert = "INSERT INTO log (turn, first_seq, last_seq, entries) VALUES (?, 0, ?, ?)"
-        values = (row.key, len(lines) - 1, b"\n".join(lines))
-        await database.write(lambda conn: conn.exec_driver_sql(insert, values).rowcount)
-        await recover(database, now_ms=NOW_MS)
+        values = {"turn": row.key, "first_seq": 0, "last_seq": len(lines) - 1, "entries": b"\n".join(lines)}
+        await database.write(lambda conn: conn.execute(insert(log_rows), values).rowcount)
+        await recover(database, REAPER, now_ms=NOW_MS + 60_000)
         stored = await database.read(lambda conn: list(log_lines(conn, row.key)))
         assert stored[: len(lines)] == lines
         assert [msgspec.json.decode(line)["seq"] for line in stored] == list(range(len(stored)))
         message = (await database.read(lambda conn: messages_of(conn, [row.key])))[row.key][-1]
         assert message.thinking == "51"
         assert message.content == ("It is 51." if entry_count == len(WHOLE) else "")
-        assert await database.write(lambda conn: drop_timing(conn, NOW_MS + LEASE_MS)) == 1
-        assert await database.write(lambda conn: drop_timing(conn, NOW_MS + LEASE_MS)) == 0
+        assert await database.write(lambda conn: drop_timing(conn, NOW_MS + 60_000)) == 1
+        assert await database.write(lambda conn: drop_timing(conn, NOW_MS + 60_000)) == 0
         assert await database.read(lambda conn: list(log_lines(conn, row.key))) == stored
 
     run_scenario(scenario, tmp_path)
@@ -199,14 +195,14 @@ def test_broken_line_is_not_taken_for_a_newer_event() -> None:
 
 
 def test_downtime_is_not_counted_as_thinking(tmp_path: Path) -> None:
-    async def scenario(database: SqliteDatabase) -> None:
+    async def scenario(database: Database) -> None:
         row = await new_turn(database)
         async with EventLog(database) as log:
             append_all(
                 log.writer(row.key, row.epoch),
                 entries([TurnStarted("d", "m"), BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]),
             )
-        await recover(database, now_ms=NOW_MS + 8 * 3600 * 1000)
+        await recover(database, REAPER, now_ms=NOW_MS + 8 * 3600 * 1000)
         last = (await database.read(lambda conn: list(log_lines(conn, row.key))))[-1]
         entry = decode_entry(last)
         assert entry is not None

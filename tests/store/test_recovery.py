@@ -1,11 +1,14 @@
 """Abandoned turns are ended when the next gateway starts."""
 
 import asyncio
+import base64
+import pickle
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Insert, func, insert, select, update
 from tests.store.log_fixtures import (
     NOW_MS,
     TURN_REQUEST,
@@ -15,33 +18,42 @@ from tests.store.log_fixtures import (
     temporary_database,
     turn_events,
 )
+from tests.store.test_log import DatabaseWrapper
 
 from thinkaloud.canon import Entry
-from thinkaloud.store import search, sessions, users
+from thinkaloud.store import nodes, search, sessions, users
 from thinkaloud.store import turns as turn_queries
+from thinkaloud.store.database import Database
 from thinkaloud.store.finish import finished_from_entries, save_imported
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovery import LEASE_MS, RecoveredTurns, recover, renew_leases
+from thinkaloud.store.recovery import Reaper, RecoveredTurns, leftover_turns, recover
 from thinkaloud.store.rows import Owner, SearchKind, Session, StoredMessage, TurnRow, TurnState
 from thinkaloud.store.schema import log as log_rows
 from thinkaloud.store.schema import sessions as session_rows
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sqlite import SqliteDatabase
 from thinkaloud.transcript import BlockStatus
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+REAPER = Reaper(node="reaper", expired=True)
 LATER_MS = NOW_MS + 60_000
 IMPORT_REQUEST = msgspec.structs.replace(TURN_REQUEST, imported=True)
 
 
-async def abandoned_turn(database: SqliteDatabase, log_entries: list[Entry]) -> TurnRow:
+class SharedDatabase(DatabaseWrapper):
+    """A database to which other gateways may write."""
+
+    exclusive = False
+
+
+async def abandoned_turn(database: Database, log_entries: list[Entry]) -> TurnRow:
     row = await new_turn(database)
     async with EventLog(database) as log:
         append_all(log.writer(row.key, row.epoch), log_entries)
     return row
 
 
-async def stored_turn(database: SqliteDatabase, row: TurnRow) -> tuple[TurnRow, StoredMessage]:
+async def stored_turn(database: Database, row: TurnRow) -> tuple[TurnRow, StoredMessage]:
     stored_row = await database.read(lambda conn: turn_queries.get(conn, Owner(1, 1), row.id))
     messages_by_turn = await database.read(lambda conn: messages_of(conn, [row.key]))
     assert stored_row is not None
@@ -59,7 +71,7 @@ def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
         async with temporary_database(tmp_path) as database:
             row = await abandoned_turn(database, WHOLE[:entry_count])
         async with temporary_database(tmp_path) as database:
-            assert await recover(database, now_ms=LATER_MS) == RecoveredTurns((row.id,))
+            assert await recover(database, REAPER, now_ms=LATER_MS) == RecoveredTurns((row.id,))
             stored_row, message = await stored_turn(database, row)
             whole = entry_count == len(WHOLE)
             assert stored_row.state == (TurnState.DONE if whole else TurnState.INTERRUPTED)
@@ -68,7 +80,7 @@ def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
             assert message.outcome is not None
             assert whole or message.outcome.cause == "interrupted"
             assert all(block.status is not BlockStatus.RUNNING for block in message.parts)
-            assert await recover(database, now_ms=LATER_MS) == RecoveredTurns()
+            assert await recover(database, REAPER, now_ms=LATER_MS) == RecoveredTurns()
 
     asyncio.run(scenario())
 
@@ -79,7 +91,7 @@ def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Pa
             row = await abandoned_turn(database, WHOLE[:3])
             damage = insert(log_rows).values(turn=row.key, first_seq=3, last_seq=3, entries=b'{"seq":')
             await database.write(lambda conn: conn.execute(damage).rowcount)
-            await recover(database, now_ms=LATER_MS)
+            await recover(database, REAPER, now_ms=LATER_MS)
             stored_row, message = await stored_turn(database, row)
             assert stored_row.state is TurnState.FAILED
             assert message.thinking == "51"
@@ -89,24 +101,93 @@ def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Pa
     asyncio.run(scenario())
 
 
-class SharedDatabase(SqliteDatabase):
-    """An engine to which other processes may write."""
+class Opener:
+    """Creates a file when somebody unpickles it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, exclusive=False)
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return open, (str(self.path), "w")
 
 
-def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
+def _execute(conn: Connection, statement: Insert) -> int:
+    return conn.execute(statement).rowcount
+
+
+def test_rows_that_somebody_has_changed_are_data_and_run_nothing(tmp_path: Path) -> None:
+    """S11: pickles, tags of unknown types and damaged text in a log are never executed."""
+    trap = tmp_path / "executed"
+    payloads = [
+        pickle.dumps(Opener(trap)),
+        base64.b64encode(pickle.dumps(Opener(trap))),
+        b'{"seq":3,"event":{"type":"builtins.open","path":"%b"}}' % bytes(trap),
+        b'{"seq":3,"event":{"type":"block.grew","block":{"__reduce__":"open"},"text":1}}',
+        b"\xc7\x05\x01\x00\xff",
+    ]
+
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
-            row, stale = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
-            other = update(turns).where(turns.c.key == stale.key).values(writer="another")
-            await database.write(lambda conn: conn.execute(other).rowcount)
-            await database.write(lambda conn: renew_leases(conn, [row.key], LATER_MS))
-            shared = SharedDatabase(database.path)
-            assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == RecoveredTurns((stale.id,))
-            assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == RecoveredTurns((row.id,))
-            shared.close()
+            rows = [await abandoned_turn(database, WHOLE[:3]) for _ in payloads]
+            for row, payload in zip(rows, payloads, strict=True):
+                damaged = insert(log_rows).values(turn=row.key, first_seq=3, last_seq=3, entries=payload)
+                await database.write(partial(_execute, statement=damaged))
+            recovered = await recover(database, REAPER, now_ms=LATER_MS)
+            assert len(recovered.ended) == len(payloads)
+            async with EventLog(database) as log:
+                for row in rows:
+                    assert (await log.read(row.key)).ended
+            assert not trap.exists()
+
+    asyncio.run(scenario())
+
+
+def test_recovery_respects_leases_of_other_gateways(tmp_path: Path) -> None:
+    """Point 11: leases are compared with the clock of the database, never with that of a gateway."""
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            row, other = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
+            set_writer = update(turns).where(turns.c.key == other.key).values(writer="other")
+            await database.write(lambda conn: conn.execute(set_writer).rowcount)
+            await database.write(lambda conn: nodes.renew_lease(conn, "w", "", 3_600_000))
+            await database.write(lambda conn: nodes.renew_lease(conn, "other", "", -1))
+            shared = SharedDatabase(database)
+            day_ms = 24 * 3_600_000
+            careful = Reaper(node="me", expired=False)
+            assert await recover(shared, careful, now_ms=NOW_MS + day_ms) == RecoveredTurns()
+            assert await recover(shared, REAPER, now_ms=NOW_MS + day_ms) == RecoveredTurns((other.id,))
+            await database.write(lambda conn: nodes.leave(conn, "w"))
+            assert await recover(shared, careful, now_ms=NOW_MS) == RecoveredTurns((row.id,))
+
+    asyncio.run(scenario())
+
+
+def test_two_reapers_at_once_end_each_turn_once(tmp_path: Path) -> None:
+    """Point 3: no constraint is broken, and one of the two ends the turn."""
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            rows = [await abandoned_turn(database, WHOLE[:count]) for count in range(len(WHOLE))]
+            shared = SharedDatabase(database)
+            reapers = [Reaper(node=f"reaper {number}", expired=True) for number in range(4)]
+            swept = await asyncio.gather(*(recover(shared, one, now_ms=LATER_MS) for one in reapers))
+            ended = [turn for result in swept for turn in result.ended]
+            assert sorted(ended) == sorted(row.id for row in rows)
+
+    asyncio.run(scenario())
+
+
+def test_gateway_knows_which_turns_it_has_lost(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            kept, lost = await new_turn(database), await new_turn(database)
+            running = {kept.key: kept.epoch, lost.key: lost.epoch}
+            claim = update(turns).where(turns.c.key == lost.key).values(writer="other", epoch=1)
+            await database.write(lambda conn: conn.execute(claim).rowcount)
+            assert await database.read(lambda conn: nodes.lost_turns(conn, "w", running)) == [lost.key]
+            left = await database.read(lambda conn: leftover_turns(conn, "w", []))
+            assert left == {kept.key}
 
     asyncio.run(scenario())
 
@@ -134,7 +215,9 @@ def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) ->
             await database.write(lambda conn: sessions.end_import(conn, whole, LATER_MS))
             assert await database.read(seen) == (1, 1)
         async with temporary_database(tmp_path) as database:
-            await recover(database, now_ms=LATER_MS)
+            hours_ago = update(session_rows).where(~session_rows.c.whole).values(updated_ms=NOW_MS)
+            await database.write(lambda conn: conn.execute(hours_ago).rowcount)
+            await recover(database, REAPER, now_ms=LATER_MS)
             assert await database.read(seen) == (1, 1)
             assert await database.write(sessions.drop_partial_imports) == 0
             count = select(func.count()).select_from(session_rows)

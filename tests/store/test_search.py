@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, text, update
+from tests.store.engines import ENGINES, POSTGRES, empty_tables
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import (
     HOSTILE_TEXTS,
@@ -12,7 +13,6 @@ from tests.store.query_fixtures import (
     exchange,
     finish,
     indexed_words,
-    memory_database,
     new_owner,
     new_session,
     tool_call,
@@ -24,6 +24,7 @@ from thinkaloud.store import search, sessions, users
 from thinkaloud.store.pages import encode_cursor
 from thinkaloud.store.rows import Owner, SearchHit, SearchKind, Session
 from thinkaloud.store.schema import facts, messages, search_rows
+from thinkaloud.store.search_entry import IndexEntry
 from thinkaloud.store.search_query import find_phrases, parse_query
 from thinkaloud.store.texts import storable
 
@@ -146,12 +147,13 @@ PROMPTS = st.lists(WORDS, max_size=4).map(" ".join)
 FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(deadline=None)
-@given(st.lists(PROMPTS, min_size=1, max_size=5), PROMPTS, FORMS)
-def test_search_engine_and_marks_agree(prompts: list[str], words: str, form: str) -> None:
-    """FTS5 finds a text exactly if the marks find a match in it."""
+@given(prompts=st.lists(PROMPTS, min_size=1, max_size=5), words=PROMPTS, form=FORMS)
+def test_search_engine_and_marks_agree(engine: str, prompts: list[str], words: str, form: str) -> None:
+    """The index finds a text exactly if the marks find a match in it."""
     typed = form.format(words)
-    with memory_database() as conn:
+    with empty_tables(engine) as conn:
         owner = new_owner(conn, "ana")
         for prompt in prompts:
             ask(conn, new_session(conn, owner), prompt)
@@ -218,9 +220,12 @@ def test_search_scope_holds_even_with_a_wrong_index(conn: Connection, ana: Owner
     """S7: the owner of each hit is checked again."""
     ben = new_owner(conn, "ben")
     ask(conn, session, "plum")
-    key = conn.scalar(select(search_rows.c.key))
-    forged = {"key": key, "norm": "forged", "tags": f"u{ben.user}w{ben.workspace}prompt"}
-    conn.execute(text("INSERT INTO search_text (rowid, norm, tags) VALUES (:key, :norm, :tags)"), forged)
+    key = conn.scalars(select(search_rows.c.key)).one()
+    forged: IndexEntry = {"key": key, "norm": "forged", "tags": f"u{ben.user}w{ben.workspace}prompt"}
+    backend = search._BACKENDS[conn.dialect.name]
+    if conn.dialect.name == POSTGRES:  # it has one row for each key
+        conn.execute(text("DELETE FROM search_text"))
+    backend.add(conn, [forged])
     assert find(conn, ben, "forged") == ()
 
 
@@ -290,10 +295,11 @@ def test_hostile_queries_are_answered_or_refused(
     assert {hit.turn for hit in hits} == {mine}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(deadline=None)
-@given(st.text(max_size=30))
-def test_any_query_is_answered_or_refused(typed: str) -> None:
-    with memory_database() as conn:
+@given(typed=st.text(max_size=30))
+def test_any_query_is_answered_or_refused(engine: str, typed: str) -> None:
+    with empty_tables(engine) as conn:
         owner, other = new_owner(conn, "ana"), new_owner(conn, "ben")
         ask(conn, new_session(conn, other), f"secret {typed}")
         ask(conn, new_session(conn, owner), typed)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
+from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import (
     HOSTILE_TEXTS,
     ask,
     exchange,
     finish,
-    memory_database,
     new_owner,
     new_session,
     titles,
@@ -69,7 +69,7 @@ def test_session_pages_list_all_most_recently_used_first(conn: Connection, ana: 
 def test_session_pages_are_stable_while_sessions_are_added(
     old: list[int], new: list[int], limit: int
 ) -> None:
-    with memory_database() as conn:
+    with empty_tables() as conn:
         owner = new_owner(conn, "ana")
         ids_before = {new_session(conn, owner, NOW_MS + at).id for at in old}
         added = iter(new)

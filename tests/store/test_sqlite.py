@@ -4,6 +4,8 @@ import asyncio
 import stat
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
-from tests.store.log_fixtures import temporary_database
+from tests.store.log_fixtures import append_all, entries, new_turn, temporary_database, turn_events
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import users
 from thinkaloud.store.database import DatabaseInUse, NotSaved
+from thinkaloud.store.log import EventLog
 from thinkaloud.store.migrate import LATEST_VERSION, SCRIPTS
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.schema import metadata
 from thinkaloud.store.sqlite import open_database
 
@@ -40,8 +44,13 @@ def test_second_gateway_is_refused_but_a_guest_is_not(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def execute(conn: Connection, statement: str) -> None:
+    conn.execute(text(statement))
+
+
 HOLD = """
 import asyncio, sys
+from functools import partial
 from pathlib import Path
 from thinkaloud.store.sqlite import open_database
 async def hold():
@@ -126,12 +135,31 @@ def test_migrations_make_the_schema_and_latest_version_is_current(tmp_path: Path
 def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
-            await database.write(
-                lambda conn: conn.execute(text("UPDATE alembic_version SET version_num = '9'"))
-            )
+            for statement in ("UPDATE alembic_version SET version_num = '9999'", "DELETE FROM facts"):
+                await database.write(partial(execute, statement=statement))
         with pytest.raises(Refused, match="made by a newer version"):
             async with temporary_database(tmp_path):
                 pass
+
+    asyncio.run(scenario())
+
+
+def test_database_to_which_a_newer_version_has_only_added_is_opened(tmp_path: Path) -> None:
+    """Point 14: during a rolling upgrade an older gateway starts beside newer ones."""
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            newer = (
+                "UPDATE alembic_version SET version_num = '9999'",
+                "ALTER TABLE turns ADD COLUMN colour TEXT DEFAULT 'red' NOT NULL",
+            )
+            for statement in newer:
+                await database.write(partial(execute, statement=statement))
+        async with temporary_database(tmp_path) as database:
+            row = await new_turn(database)
+            async with EventLog(database) as log:
+                append_all(writer := log.writer(row.key, row.epoch), entries(turn_events("51")))
+                assert await writer.close() is not None
 
     asyncio.run(scenario())
 
@@ -147,6 +175,17 @@ def test_readers_cannot_write_and_sql_errors_are_not_disk_errors(tmp_path: Path)
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(("full_sync", "level"), [(False, 1), (True, 2)])
+def test_full_sync_waits_for_the_disk_at_each_commit(tmp_path: Path, full_sync: bool, level: int) -> None:
+    """SQLite writes the levels as numbers: 1 is NORMAL, 2 is FULL."""
+
+    async def story() -> object:
+        async with open_database(tmp_path / "t.db", full_sync=full_sync) as database:
+            return await database.write(lambda conn: conn.exec_driver_sql("PRAGMA synchronous").scalar())
+
+    assert asyncio.run(story()) == level
+
+
 def test_wal_is_checkpointed_on_close(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
@@ -154,3 +193,46 @@ def test_wal_is_checkpointed_on_close(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert not (tmp_path / "thinkaloud.db-wal").exists()
+
+
+def test_short_writes_share_a_commit_and_fail_alone(tmp_path: Path) -> None:
+    """Changes that wait for the writer are committed together; one that fails is undone by itself."""
+
+    def add(conn: Connection, name: str) -> str:
+        users.add_user(conn, name, 1)
+        if name == "bad":
+            raise ValueError("no such user")
+        return name
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            blocker = asyncio.create_task(database.write(lambda conn: time.sleep(0.2)))
+            await asyncio.sleep(0.05)
+            names = ("ana", "bad", "eva", "bo")
+            outcomes = await asyncio.gather(
+                *(database.write_short(partial(add, name=name)) for name in names),
+                return_exceptions=True,
+            )
+            await blocker
+            assert [outcomes[0], *outcomes[2:]] == ["ana", "eva", "bo"]
+            assert isinstance(outcomes[1], ValueError)
+            stored = {user.name for user in await database.read(users.list_users)}
+            assert stored >= {"ana", "eva", "bo"}
+            assert "bad" not in stored
+            with pytest.raises(ValueError, match="no such user"):
+                await database.write_short(lambda conn: add(conn, "bad"))
+            assert "bad" not in {user.name for user in await database.read(users.list_users)}
+
+    asyncio.run(scenario())
+
+
+def test_errors_of_prepared_statements_are_sqlalchemys_and_hide_parameters(tmp_path: Path) -> None:
+    statement = PreparedStatement(text("INSERT INTO no_such_table VALUES (:secret)"))
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            with pytest.raises(DBAPIError, match="no such table") as error_info:
+                await database.write(lambda conn: statement.run(conn, {"secret": "my diary"}))
+            assert "my diary" not in str(error_info.value)
+
+    asyncio.run(scenario())

@@ -43,7 +43,7 @@ def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: 
         prefix="p",
         request_hash=b"h",
     )
-    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me", lease_until_ms=NOW_MS + 9)
+    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me")
     turn = started.turn
     assert started.new
     assert ids.matches("trn", turn.id)
@@ -51,8 +51,7 @@ def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: 
     assert (turn.agent, turn.model, turn.provider, turn.prefix) == ("agt_x", "demo", "me", "p")
     assert (turn.created_ms, turn.ended_ms) == (NOW_MS, None)
     assert turns.get(conn, ana, turn.id) == turn
-    stored_row = conn.execute(select(turn_rows.c.writer, turn_rows.c.lease_until_ms)).one()
-    assert tuple(stored_row) == ("me", NOW_MS + 9)
+    assert conn.scalar(select(turn_rows.c.writer)) == "me"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_assistants_of_a_resumed_turn_are_added(
     assistants: tuple[str, ...] | None,
 ) -> None:
     request = TurnRequest(messages=(UserMessage("Hm?"),), model="demo", agent="x", assistants=recorded)
-    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me", lease_until_ms=NOW_MS + 9)
+    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me")
     assert started.turn.assistants == recorded
     resumed = turns.add_assistants(conn, started.turn, ("b",))
     assert resumed.assistants == assistants
@@ -81,7 +80,7 @@ def test_request_messages_are_returned_unchanged(conn: Connection, ana: Owner, s
         UserMessage("And?"),
     )
     request = TurnRequest(messages=request_messages, model="demo")
-    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="", lease_until_ms=NOW_MS).turn
+    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="").turn
     finish(conn, turn, *block_events(0, Kind.TEXT, "Cold."))
     assert turns.request_messages(conn, ana, turn) == request_messages
     positions = select(messages.c.position, messages.c.role).order_by(messages.c.position)
@@ -184,7 +183,7 @@ def test_hostile_texts_are_stored_or_refused(
     stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
     request_messages = (UserMessage(text), ToolMessage(text, text, text))
     request = TurnRequest(messages=request_messages, agent=text, model=text, provider=text, prefix=text)
-    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="w", lease_until_ms=0).turn
+    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="w").turn
     assert (turn.agent, turn.model, turn.provider, turn.prefix) == (
         stored_text,
         stored_text,

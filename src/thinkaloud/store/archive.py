@@ -9,6 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from thinkaloud.canon import Entry, Event
 from thinkaloud.store.live_log import LogSpan
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import log, turns
 
@@ -16,8 +17,17 @@ LOG_SPAN_BYTES = 64 * 1024
 """The size of one read, and of one compressed row."""
 _ROWS_AT_ONCE = 256
 
-_DELETE_LOG = delete(log).where(log.c.turn == bindparam("of"))
-_INSERT_LOG = insert(log)
+
+class LogChunk(msgspec.Struct, frozen=True):
+    """One row of a finished log: its first and last entry, and its lines, compressed."""
+
+    first_seq: int
+    last_seq: int
+    entries: bytes
+
+
+_DELETE_LOG = PreparedStatement(delete(log).where(log.c.turn == bindparam("of")))
+_INSERT_LOG = PreparedStatement(insert(log))
 _SELECT_LOG = (
     select(log.c.packed, log.c.entries).where(log.c.turn == bindparam("of")).order_by(log.c.first_seq)
 )
@@ -46,14 +56,6 @@ PackedLog = tuple[tuple[bool, bytes], ...]
 """The rows of a log as they are stored: whether each is compressed, and its lines."""
 
 
-class LogChunk(msgspec.Struct, frozen=True):
-    """One row of a finished log: its first and last entry, and its lines, compressed."""
-
-    first_seq: int
-    last_seq: int
-    entries: bytes
-
-
 def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
     """Read the entries after this number, up to the size of one span."""
     state = conn.scalar(select(turns.c.state).where(turns.c.key == turn))
@@ -70,7 +72,7 @@ def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
         if row_index == _ROWS_AT_ONCE or size >= LOG_SPAN_BYTES:
             truncated = True
             break
-        new_lines = _decompressed_lines(entries, packed)[max(0, after + 1 - first) :]
+        new_lines = decompressed_lines(entries, packed)[max(0, after + 1 - first) :]
         lines += new_lines
         size += sum(map(len, new_lines))
     else:
@@ -106,7 +108,7 @@ def packed_log(conn: Connection, turn: int) -> PackedLog:
 def unpack_lines(rows: PackedLog) -> Iterator[bytes]:
     """Yield the lines of these rows."""
     for packed, entries in rows:
-        yield from _decompressed_lines(entries, packed)
+        yield from decompressed_lines(entries, packed)
 
 
 def last_seq(conn: Connection, turn: int) -> int:
@@ -115,11 +117,12 @@ def last_seq(conn: Connection, turn: int) -> int:
     return -1 if last is None else last
 
 
-def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
-    """Replace the log of a turn that has ended."""
-    conn.execute(_DELETE_LOG, {"of": turn})
-    rows = [{"turn": turn, "packed": True, **msgspec.structs.asdict(row)} for row in chunks]
-    conn.execute(_INSERT_LOG, rows)
+def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk], *, stored: bool = True) -> None:
+    """Replace the log of a turn that has ended. `stored` is false if there is none yet."""
+    if stored:
+        _DELETE_LOG.run(conn, {"of": turn})
+    for chunk in chunks:
+        _INSERT_LOG.run(conn, {"turn": turn, "packed": True, **msgspec.structs.asdict(chunk)})
 
 
 def compress_entries(entries: Iterable[Entry]) -> Iterator[LogChunk]:
@@ -141,5 +144,6 @@ def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:
         yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
 
 
-def _decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:
+def decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:
+    """Return the lines of one row."""
     return (zlib.decompress(entries) if packed else entries).split(b"\n")

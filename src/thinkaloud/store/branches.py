@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from sqlalchemy import CTE, ColumnElement, Connection, bindparam, literal, select
 
 from thinkaloud.canon import Refused
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Session, TurnRow
 from thinkaloud.store.schema import turns
 
-_NEWEST_TURN = (
+_NEWEST_TURN = PreparedStatement(
     select(turns.c.key).where(turns.c.session == bindparam("of")).order_by(turns.c.position.desc()).limit(1)
 )
 
@@ -25,7 +26,8 @@ def branch_before(leaf: ColumnElement[int]) -> CTE:
 
 def newest_turn(conn: Connection, session: Session) -> int | None:
     """Return the key of the newest turn, with which the active branch ends; None if there is no turn."""
-    return conn.execute(_NEWEST_TURN, {"of": session.key}).scalar()
+    newest: int | None = _NEWEST_TURN.scalar(conn, {"of": session.key})
+    return newest
 
 
 def newest_leaf(conn: Connection, turn: TurnRow) -> int:

@@ -4,15 +4,18 @@ Queries are plain functions of a connection. The engine decides where they run, 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Refused, ThinkaloudError
+from thinkaloud.store.wakeups import Wakeup
 
 T = TypeVar("T")
 Query = Callable[[Connection], T]
+OnWakeup = Callable[[Wakeup], None]
 
 
 class NotSaved(ThinkaloudError):
@@ -23,11 +26,15 @@ class NotSaved(ThinkaloudError):
         self.reason = reason
 
 
+class DatabaseReplaced(NotSaved):
+    """Another server has taken the place of the database, such as a replica. It may lack the last commits."""
+
+
 class DatabaseInUse(Refused):
     """Another gateway has opened this database."""
 
 
-class Batch(msgspec.Struct, frozen=True, gc=False):
+class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended to the log together, as lines of JSON."""
 
     turn: int
@@ -35,6 +42,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     first_seq: int
     last_seq: int
     entries: bytes
+    start: Query[object] | None = None
+    """Saves the turn itself, where that was put off until its first commit."""
 
 
 class Database(Protocol):
@@ -53,8 +62,30 @@ class Database(Protocol):
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction. Raises `NotSaved` if it did not reach the disk."""
 
+    async def write_urgent(self, change: Query[T]) -> T:
+        """Run a short change that must not wait for other queries: the renewal of a lease."""
+
+    def listen(self, on_wakeup: OnWakeup) -> AbstractAsyncContextManager[None]:
+        """Call back within this context when another process has changed turns. Calls may be lost."""
+
+    async def write_short(self, change: Query[T]) -> T:
+        """Run a change that takes less than a millisecond: as `write`, in one commit with others that wait.
+
+        A change that fails is undone by itself.
+        """
+
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         """Append to the logs in one commit. Returns the keys of turns that another writer has taken over.
 
-        Raises `NotSaved` if nothing reached the disk.
+        Raises `NotSaved` if nothing reached the disk, and `DatabaseReplaced` once after a failover.
         """
+
+
+def one_after_the_other(first: Query[object], second: Query[T]) -> Query[T]:
+    """Return a change that makes both, and returns what the second one returns."""
+
+    def both(conn: Connection) -> T:
+        first(conn)
+        return second(conn)
+
+    return both

@@ -11,7 +11,7 @@ from thinkaloud.store import search, sessions
 from thinkaloud.store.database import Database
 from thinkaloud.store.rows import Owner, Session
 from thinkaloud.store.schema import log, messages, turns
-from thinkaloud.store.search_sqlite import IndexEntry
+from thinkaloud.store.search_entry import IndexEntry
 
 TURNS_PER_WRITE = 50
 ENTRIES_PER_WRITE = 128

@@ -1,8 +1,13 @@
 """Facts about the store itself, such as the version of the search index."""
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, text
 
 from thinkaloud.store.schema import facts
+
+_STORE = text(
+    "INSERT INTO facts (name, value) VALUES (:name, :value) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 
 
 def read_fact(conn: Connection, name: str) -> str | None:
@@ -12,5 +17,4 @@ def read_fact(conn: Connection, name: str) -> str | None:
 
 def store_fact(conn: Connection, name: str, value: str) -> None:
     """Store the value of a fact."""
-    if conn.execute(update(facts).where(facts.c.name == name).values(value=value)).rowcount == 0:
-        conn.execute(insert(facts).values(name=name, value=value))
+    conn.execute(_STORE, {"name": name, "value": value})

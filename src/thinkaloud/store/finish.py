@@ -4,7 +4,7 @@ The parts hold the whole turn, so it can be rebuilt from them. `content` and `th
 so a reader of one never sees the other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -21,30 +21,46 @@ from thinkaloud.store.archive import (
     replace_log,
 )
 from thinkaloud.store.index_slices import SLICE_BLOCKS, SLICE_CHARS
-from thinkaloud.store.messages import write_message
-from thinkaloud.store.rows import Session, TurnRow, TurnState
+from thinkaloud.store.messages import AnswerRows, answer_rows, write_message
+from thinkaloud.store.prepared import PreparedStatement
+from thinkaloud.store.rows import Owner, Session, TurnState
+from thinkaloud.store.schema import sessions, unindexed
 from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.schema import unindexed
 from thinkaloud.store.search_normalize import normalize_texts
-from thinkaloud.store.turns import TurnRequest
+from thinkaloud.store.turns import StartedTurn, TurnRequest
+from thinkaloud.store.wakeups import wake_readers
 from thinkaloud.transcript import Turn, fold_entries, unfold
 
 INTERRUPTED = "interrupted"
 """The failure code of a turn whose gateway stopped before the turn ended."""
 
 
-_SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
-_UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
+_LOCK_RUNNING = PreparedStatement(
+    select(turn_rows.c.key, sessions.c.user, sessions.c.workspace)
+    .join(sessions)
+    .where(
+        turn_rows.c.key == bindparam("of"),
+        turn_rows.c.epoch == bindparam("written_in"),
+        turn_rows.c.state == TurnState.RUNNING,
+    )
+    .with_for_update(of=turn_rows)
+)
+_UPDATE_END = PreparedStatement(
+    update(turn_rows)
+    .where(turn_rows.c.key == bindparam("of"))
+    .values(state=bindparam("end_state"), ended_ms=bindparam("end_ms"))
+)
 
 
 class FinishedTurn(msgspec.Struct, frozen=True):
-    """A turn that has ended, ready to be saved."""
+    """A turn that has ended, ready to be saved: everything is made before the write, which blocks others."""
 
     turn: Turn
     state: TurnState
+    rows: AnswerRows
     chunks: tuple[LogChunk, ...]
     normalized_texts: dict[str, str]
-    """Its texts as search indexes them. They are normalized before the write, which blocks other writers."""
+    """Its texts as search indexes them."""
 
     @property
     def long(self) -> bool:
@@ -75,34 +91,51 @@ def finished_from_lines(turn: Turn, end: Event, lines: Iterable[bytes]) -> Finis
     texts = (
         text for block in turn.blocks for text in (block.name, block.text, block.result, block.error) if text
     )
-    return FinishedTurn(turn, state_of(end), tuple(compress_lines(lines)), normalize_texts(texts))
+    return FinishedTurn(
+        turn, state_of(end), answer_rows(turn), tuple(compress_lines(lines)), normalize_texts(texts)
+    )
 
 
-def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
-    """Save a turn that has ended. A second call changes nothing. Call `index_rest` after the commit."""
-    row = conn.execute(_SELECT_STATE, {"of": key}).one_or_none()
-    if row is None or row.state != TurnState.RUNNING:
-        return
-    turn = finished.turn
-    message = write_message(conn, key, turn)
+def save_finished(
+    conn: Connection, key: int, finished: FinishedTurn, epoch: int, *, logged: bool = True
+) -> bool:
+    """Save a turn that has ended. Call `index_rest` after the commit.
+
+    `logged` is false if nothing of its log is stored. False, and nothing is changed, if the turn is saved
+    already or another writer has taken it over.
+    """
+    row = _LOCK_RUNNING.first(conn, {"of": key, "written_in": epoch})
+    if row is None:
+        return False
+    message = write_message(conn, key, finished.rows)
     if finished.long:
         conn.execute(insert(unindexed), {"message": message, "after": -1})
     else:
-        search.index_messages(conn, [message], finished.normalized_texts)
-    replace_log(conn, key, finished.chunks)
-    values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
-    conn.execute(_UPDATE_END, values)
+        owner = Owner(row.user, row.workspace)
+        search.index_answer(conn, owner, message, finished.turn.blocks, finished.normalized_texts)
+    replace_log(conn, key, finished.chunks, stored=logged)
+    _UPDATE_END.run(conn, {"of": key, "end_state": finished.state, "end_ms": finished.turn.ended_ms})
+    wake_readers(conn, [key])
+    return True
+
+
+def save_lines(
+    conn: Connection, key: int, turn: Turn, lines: Sequence[bytes], epoch: int, *, logged: bool
+) -> FinishedTurn | None:
+    """Save a short turn that was folded from these lines; None if another writer has taken it over."""
+    (last,) = decode_entries(lines[-1:])
+    finished = finished_from_lines(turn, last.event, lines)
+    return finished if save_finished(conn, key, finished, epoch, logged=logged) else None
 
 
 def save_imported(
     conn: Connection, session: Session, request: TurnRequest, finished: FinishedTurn, *, created_ms: int
-) -> TurnRow:
-    """Save an imported turn, which has ended already."""
-    started = turns.start_turn(
-        conn, session, request, now_ms=created_ms, writer="", lease_until_ms=created_ms
-    )
-    save_finished(conn, started.turn.key, finished)
-    return started.turn
+) -> StartedTurn:
+    """Save an imported turn, which has ended already. A turn that the session has already is left alone."""
+    started = turns.start_turn(conn, session, request, now_ms=created_ms, writer="")
+    if started.new:
+        save_finished(conn, started.turn.key, finished, started.turn.epoch)
+    return started
 
 
 def drop_timing(conn: Connection, before_ms: int, limit: int = 50) -> int:

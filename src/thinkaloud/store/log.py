@@ -1,8 +1,9 @@
 """The event log. Entries are committed first and published to readers after that.
 
-All turns share one commit. It is due immediately for the first text of a block and for every event that
-starts, ends or seals something, otherwise after 50 ms or 4 KB. A reader holds only its position: it gets the
-newest entries from memory and older ones from the database, by the same call during and after a turn.
+All turns share one commit. It is due after 50 ms or 4 KB; at once for what a tool or a person did, and, while
+a reader waits for it, for the first text of a block and every event that starts, ends or seals something. The
+last entries of a turn are committed together with the turn. A reader holds only its position: it gets the
+newest entries from memory and older ones from the database, by the same call.
 """
 
 import asyncio
@@ -13,56 +14,22 @@ from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Self
-from weakref import WeakValueDictionary
 
 import msgspec
 
-from thinkaloud.canon import BlockGrew, Entry, OutOfOrder, TurnEnded, TurnFailed
-from thinkaloud.store.archive import read_log
-from thinkaloud.store.database import Batch, Database, NotSaved
-from thinkaloud.store.finish import finished_from_log, save_finished
+from thinkaloud.canon import BlockGrew, Entry, OutOfOrder
+from thinkaloud.store.archive_reader import ArchiveReader
+from thinkaloud.store.database import Batch, Database, DatabaseReplaced, NotSaved, Query, one_after_the_other
+from thinkaloud.store.failover import missing_batches, stored_positions
+from thinkaloud.store.finish import finished_from_log, save_finished, save_lines
+from thinkaloud.store.follow import TurnFollower
 from thinkaloud.store.index_slices import index_rest
-from thinkaloud.store.live_log import LiveLog, LogSpan
+from thinkaloud.store.live_log import ENDS, LiveLog, LogSpan
+from thinkaloud.store.log_config import DEFAULT_LOG_CONFIG, SHORT_LOG_BYTES, CommitStats, LogConfig
+from thinkaloud.store.log_writer import LogWriter
 from thinkaloud.transcript import Turn
 
 logger = logging.getLogger(__name__)
-
-KIB = 1024
-
-
-class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the log is committed, and how much is cached in memory."""
-
-    commit_interval_s: float = 0.05
-    """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
-    commit_spacing_s: float = 0.01
-    """The time from one commit to the next. Under load, what is due at once shares commits too."""
-    commit_bytes: int = 4 * KIB
-    """More waiting bytes of one turn are committed immediately."""
-    cached_bytes: int = 256 * KIB
-    """Cached for the readers of each running turn. A reader that is further behind reads the database."""
-    max_unsaved_bytes: int = 16 * KIB * KIB
-    """Of all turns together while writes fail. Beyond it further text is refused.
-
-    In memory it is about five times as much: a line, its copy in a batch, and the text of the turn.
-    """
-    slow_commit_s: float = 1.0
-    """A commit that takes longer counts as failed: readers get the entries, marked as not saved."""
-    retry_s: float = 1.0
-    """The time between retries of failed writes."""
-    poll_interval_s: float = 0.25
-    """How often a turn that another process writes is polled."""
-
-
-DEFAULT_LOG_CONFIG = LogConfig()
-
-
-class CommitStats(msgspec.Struct, frozen=True):
-    """The size and duration of one commit, for metrics."""
-
-    entries: int
-    size_bytes: int
-    seconds: float
 
 
 class EventLog:
@@ -80,8 +47,11 @@ class EventLog:
         self._on_commit = on_commit
         self._live_logs: dict[int, LiveLog] = {}
         self._pending: dict[int, LiveLog] = {}
-        self._spans: WeakValueDictionary[tuple[int, int], LogSpan] = WeakValueDictionary()
-        self._reads: dict[tuple[int, int], asyncio.Future[LogSpan]] = {}
+        self._archive = ArchiveReader(database)
+        self._lost: set[int] = set()
+        """Turns that ended elsewhere while readers here had entries that are not stored there."""
+        self._replaced = False
+        """Whether the running turns must be compared with a database that may lack the last commits."""
         self._commit_due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._queue: list[Batch] = []
@@ -94,15 +64,27 @@ class EventLog:
         self.saved = True
         """Whether all published entries are on disk."""
         self._commit_task: asyncio.Task[None] | None = None
+        self.follower = (
+            None
+            if database.exclusive
+            else TurnFollower(database, poll_s=config.follow_poll_s, cached_bytes=config.cached_bytes)
+        )
+        """Follows the turns of other gateways, where there are any."""
+        self._follow_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._commit_task = asyncio.create_task(self._commit_loop(), name="thinkaloud-commits")
+        if self.follower is not None:
+            self._follow_task = asyncio.create_task(self.follower.run(), name="thinkaloud-follow")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._commit_task is not None
+        if self._follow_task is not None:
+            self._follow_task.cancel()
+            await asyncio.wait((self._follow_task,))
         self._commit_task.cancel()
         with suppress(asyncio.CancelledError):
             await self._commit_task
@@ -122,9 +104,18 @@ class EventLog:
         since_s = self._queued_since_s or self._pending_since_s
         return 0.0 if since_s is None else time.monotonic() - since_s
 
-    def writer(self, turn: int, epoch: int, after: int = -1) -> "LogWriter":
-        """Return the writer of a turn that was just started, or taken over with entries up to `after`."""
-        live = self._live_logs[turn] = LiveLog(turn, epoch, after)
+    def writer(
+        self, turn: int, epoch: int, after: int = -1, turn_id: str = "", *, start: Query[object] | None = None
+    ) -> LogWriter:
+        """Return the writer of a turn that was just started, or taken over with entries up to `after`.
+
+        `start` saves the turn itself: with its first entries, and without any once they would be due.
+        """
+        if (old := self._live_logs.get(turn)) is not None:
+            self._lose(old)
+        live = self._live_logs[turn] = LiveLog(turn, epoch, after, turn_id, start=start)
+        if start is not None:
+            self._wait_for_commit(live)
         return LogWriter(self, live)
 
     async def read(self, turn: int, after: int = -1) -> LogSpan:
@@ -132,20 +123,9 @@ class EventLog:
         live = self._live_logs.get(turn)
         if live is not None and after + 1 >= live.first_cached:
             return live.span(after, saved=self.saved)
-        return self._spans.get((turn, after)) or await self._read_archive(turn, after)
-
-    async def _read_archive(self, turn: int, after: int) -> LogSpan:
-        """Read from the database. Readers at the same position share one result, which saves memory."""
-        position = turn, after
-        pending_read = self._reads.get(position)
-        if pending_read is None:
-            query = self._database.read(lambda conn: read_log(conn, turn, after))
-            pending_read = self._reads[position] = asyncio.ensure_future(query)
-            pending_read.add_done_callback(lambda _: self._reads.pop(position))
-        span = await asyncio.shield(pending_read)
-        if span.truncated or span.ended:  # otherwise the next read may return more
-            self._spans[position] = span
-        return span
+        if live is None and self.follower and (span := self.follower.cached_span(turn, after)):
+            return span
+        return await self._archive.read(turn, after)
 
     async def wait_for_change(self, turn: int, after: int, timeout_s: float | None = None) -> bool:
         """Wait until a running turn has entries after this number, or writes begin or cease to fail.
@@ -153,11 +133,32 @@ class EventLog:
         Return False if nothing changed in this time.
         """
         live = self._live_logs.get(turn)
+        if live is None and self.follower is not None:
+            return await self.follower.wait_for_change(turn, after, timeout_s)
         if live is None:
             await asyncio.sleep(self._config.poll_interval_s)
         elif live.published <= after:
+            if live.urgent:
+                self._commit_due.set()
             return await live.wait(timeout_s)
         return True
+
+    def taken_over(self, turn: int) -> bool:
+        """Whether another gateway has taken over a turn of which readers here have unsaved entries."""
+        return turn in self._lost
+
+    def drop(self, turn: int) -> None:
+        """Stop writing a turn that another gateway has taken over. Its readers go on in the database."""
+        if (live := self._live_logs.get(turn)) is not None:
+            self._lose(live)
+
+    def _lose(self, live: LiveLog) -> None:
+        live.taken_over = True
+        if self._pending.get(live.turn) is live:
+            del self._pending[live.turn]
+        if live.published > live.saved:
+            self._lost.add(live.turn)
+        self._forget(live)
 
     def append(self, live: LiveLog, entry: Entry) -> None:
         """Append an entry. Readers see it after its commit."""
@@ -169,15 +170,22 @@ class EventLog:
         ):  # ends are always taken
             raise NotSaved("The disk accepts no writes and the buffer for unsaved entries is full.")
         line = _encode(entry)
-        size = live.add(line, ended=isinstance(entry.event, TurnEnded | TurnFailed))
-        self._pending[live.turn] = live
+        event = entry.event
+        size = live.add(line, ended=type(event) in ENDS)
         self._pending_bytes += len(line)
+        if type(event) is not BlockGrew or live.first_delta(event.block):
+            live.urgent = True
+        at_once = live.urgent and live.due_at_once(event, alone=self._database.exclusive)
+        if at_once or size >= self._config.commit_bytes:
+            self._commit_due.set()
+        self._wait_for_commit(live)
+
+    def _wait_for_commit(self, live: LiveLog) -> None:
+        """Let the next commit have what waits of a turn."""
+        self._pending[live.turn] = live
         if self._pending_since_s is None:
             self._pending_since_s = time.monotonic()
-        event = entry.event
-        if type(event) is not BlockGrew or live.first_delta(event.block) or size >= self._config.commit_bytes:
-            self._commit_due.set()
-        elif self._timer is None:
+        if self._timer is None and not self._commit_due.is_set():
             self._timer = asyncio.get_running_loop().call_later(
                 self._config.commit_interval_s, self._commit_due.set
             )
@@ -195,10 +203,48 @@ class EventLog:
         """
         assert live.ended or live.taken_over, "a turn is closed by its last entry"
         try:
+            if turn is not None and await self._save_at_once(live, turn):
+                return turn
             await self.flush(live)
-            return None if live.taken_over else await self._save_finished(live.turn, turn)
+            return None if live.taken_over else await self._save_finished(live, turn)
         finally:
             self._forget(live)
+
+    async def _save_at_once(self, live: LiveLog, turn: Turn) -> bool:
+        """Save the last entries of a short turn together with the turn, in one commit; False if it failed."""
+        if not self._database.exclusive:
+            return False
+        while self.saved and not live.taken_over and not live.nothing_in_flight:
+            await live.wait()
+        lines = live.all_lines()
+        if lines is None or sum(map(len, lines)) > SHORT_LOG_BYTES or live.taken_over or not self.saved:
+            return False
+        (first, waiting), start, logged = live.drain(), live.start, live.saved >= 0
+        live.start = None
+        self._pending.pop(live.turn, None)
+        self._pending_bytes -= sum(map(len, waiting))
+        if not self._pending:
+            self._pending_since_s = None
+        try:
+            save = partial(save_lines, key=live.turn, turn=turn, lines=lines, epoch=live.epoch, logged=logged)
+            save_short = save if start is None else one_after_the_other(start, save)
+            finished = await self._database.write_short(save_short)
+        except Exception as error:  # any failure: the usual path tries again
+            if not isinstance(error, NotSaved):
+                logger.exception("a finished turn could not be saved; retrying")
+            live.undrain(waiting)
+            live.start = start
+            self._pending_bytes += sum(map(len, waiting))
+            self._wait_for_commit(live)
+            return False
+        live.taken_over = finished is None
+        if finished is None:
+            return False
+        live.saved = live.last
+        live.publish(first, waiting, self._config.cached_bytes)
+        if finished.long:
+            await index_rest(self._database, live.turn, finished.normalized_texts)
+        return True
 
     async def release(self, live: LiveLog) -> None:
         """Release a turn that another writer will continue, after all its entries are on disk."""
@@ -213,13 +259,15 @@ class EventLog:
             del self._live_logs[live.turn]
         live.notify()
 
-    async def _save_finished(self, key: int, turn: Turn | None) -> Turn:
-        """Save a turn that has ended. A failed read or write is repeated: readers must not wait forever."""
-        while True:
+    async def _save_finished(self, live: LiveLog, turn: Turn | None) -> Turn | None:
+        """Save a turn that has ended; None if another writer has it. What fails is repeated."""
+        key = live.turn
+        while not live.taken_over:
             try:
                 finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
-                await self._database.write(partial(save_finished, key=key, finished=finished))
-                if finished.long:
+                save = partial(save_finished, key=key, epoch=live.epoch, finished=finished)
+                live.taken_over = not await self._database.write(save)
+                if finished.long and not live.taken_over:
                     await index_rest(self._database, key, finished.normalized_texts)
             except (msgspec.MsgspecError, OutOfOrder):  # no retry can read such a log; recovery ends the turn
                 raise
@@ -228,7 +276,8 @@ class EventLog:
                     logger.exception("a finished turn could not be saved; retrying")
                 await asyncio.sleep(self._config.retry_s)
             else:
-                return finished.turn
+                return None if live.taken_over else finished.turn
+        return None
 
     async def _commit_loop(self) -> None:
         while True:
@@ -250,13 +299,11 @@ class EventLog:
             self._timer = None
         drained = [(live, live.drain()) for live in self._pending.values()]
         self._pending.clear()
-        batches = [
-            Batch(live.turn, live.epoch, first, first + len(lines) - 1, b"\n".join(lines))
-            for live, (first, lines) in drained
-        ]
+        batches = [live.batch(first, lines) for live, (first, lines) in drained]
         self._queue += batches
         self._queue_bytes += sum(len(batch.entries) for batch in batches)
-        self._queued_since_s = self._queued_since_s or self._pending_since_s
+        if batches:
+            self._queued_since_s = self._queued_since_s or self._pending_since_s
         self._pending_bytes, self._pending_since_s = 0, None
         while self._queue and await self._save():
             pass
@@ -266,6 +313,8 @@ class EventLog:
 
     async def _save(self) -> bool:
         """Append the queue. If that fails or hangs, it stays in memory, and the result is False."""
+        if self._replaced and not await self._restore():
+            return False
         started_s, timeout_s = time.perf_counter(), self._config.slow_commit_s
         if self._append is None:
             self._appended_count = len(self._queue)
@@ -280,9 +329,28 @@ class EventLog:
             return False
         append, self._append = self._append, None
         if error := append.exception():  # any failure: readers get the entries anyway, marked as not saved
+            self._replaced |= isinstance(error, DatabaseReplaced)
             self._note_failure(error)
             return False
         self._take_saved(append.result(), time.perf_counter() - started_s)
+        return True
+
+    async def _restore(self) -> bool:
+        """After a failover, queue again what the database lacks. Give up turns of which it is not cached."""
+        running = tuple(self._live_logs.values())
+        try:
+            positions = await self._database.read(lambda conn: stored_positions(conn, running))
+        except NotSaved:
+            return False
+        batches, lost = missing_batches(running, positions)
+        self._queue = [*batches, *(batch for batch in self._queue if batch.turn not in lost)]
+        self._queue_bytes = sum(len(batch.entries) for batch in self._queue)
+        for turn in lost:
+            self._lost.add(turn)
+            self._lose(self._live_logs[turn])
+        message = "the database is another server now; %d turns were saved again, %d are lost"
+        logger.warning(message, len(batches), len(lost))
+        self._replaced = False
         return True
 
     def _note_failure(self, error: BaseException) -> None:
@@ -317,44 +385,15 @@ class EventLog:
             live = self._live_logs.get(batch.turn)
             if live is None or live.epoch != batch.epoch:
                 continue
+            live.starting = live.starting and batch.start is None
             if batch.turn in stale:
-                live.taken_over = True
-                self._forget(live)
+                self._lose(live)
             else:
                 live.saved = batch.last_seq
 
     def _notify_all(self) -> None:
         for live in self._live_logs.values():
             live.notify()
-
-
-class LogWriter:
-    """Appends to the log of one turn."""
-
-    def __init__(self, log: EventLog, live: LiveLog) -> None:
-        self._log = log
-        self._live = live
-
-    @property
-    def taken_over(self) -> bool:
-        """Whether another writer has taken the turn over. Then appends are ignored."""
-        return self._live.taken_over
-
-    def append(self, entry: Entry) -> None:
-        """Append an entry. Numbers must be consecutive."""
-        self._log.append(self._live, entry)
-
-    async def flush(self) -> None:
-        """Wait until all appended entries are on disk, without a time limit."""
-        await self._log.flush(self._live)
-
-    async def release(self) -> None:
-        """Release a turn that continues later."""
-        await self._log.release(self._live)
-
-    async def close(self, turn: Turn | None = None) -> Turn | None:
-        """Save a turn that has ended, without a time limit; None if another writer has taken it over."""
-        return await self._log.close(self._live, turn)
 
 
 _encode = msgspec.json.Encoder().encode

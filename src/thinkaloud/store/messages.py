@@ -8,7 +8,9 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.canon.requests import Image
 from thinkaloud.store.many_rows import insert_rows
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Role, StoredMessage, TurnTimestamps
 from thinkaloud.store.schema import messages, parts
 from thinkaloud.transcript import Approval, Block, BlockStatus, Outcome, Reply, Turn
@@ -19,12 +21,20 @@ _TIMESTAMP_COLUMNS = TurnTimestamps.__struct_fields__
 _outcome_decoder = msgspec.json.Decoder(Outcome)
 _seal_decoder = msgspec.json.Decoder(Seal)
 _seals_decoder = msgspec.json.Decoder(list[Seal])
+_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 _notices_decoder = msgspec.json.Decoder(tuple[NoticeGiven, ...])
 _replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 
 # Built once: building a statement costs more than running it.
-_LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
-_INSERT_MESSAGE = insert(messages).returning(messages.c.key)
+_earlier = messages.alias()
+_NEXT_POSITION = (
+    select(func.coalesce(func.max(_earlier.c.position), -1) + 1)
+    .where(_earlier.c.turn == bindparam("of"))
+    .scalar_subquery()
+)
+_INSERT_MESSAGE = PreparedStatement(
+    insert(messages).values(position=_NEXT_POSITION).returning(messages.c.key)
+)
 _SELECT_MESSAGES = (
     select(messages)
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
@@ -33,7 +43,11 @@ _SELECT_MESSAGES = (
 _SELECT_SIZES = (
     select(
         messages.c.turn,
-        func.sum(func.length(parts.c.text) + func.coalesce(func.length(parts.c.result), 0)).label("chars"),
+        func.sum(
+            func.length(parts.c.text)
+            + func.coalesce(func.length(parts.c.result), 0)
+            + func.length(parts.c.images)
+        ).label("chars"),
     )
     .join(parts, parts.c.message == messages.c.key)
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
@@ -51,12 +65,16 @@ _SELECT_PARTS = (
 )
 
 
-def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
-    """Insert the assistant's message of a turn after the turn's other messages; return its key."""
-    position = conn.scalar(_LAST_POSITION, {"of": turn_key})
-    values = {
-        "turn": turn_key,
-        "position": 0 if position is None else position + 1,
+class AnswerRows(msgspec.Struct, frozen=True):
+    """The rows of an assistant's message and of its parts, without the keys that the database gives."""
+
+    message: dict[str, object]
+    parts: tuple[dict[str, object], ...]
+
+
+def answer_rows(turn: Turn) -> AnswerRows:
+    """Make the rows of a turn that has ended."""
+    message = {
         "role": Role.ASSISTANT,
         "content": turn.answer,
         "thinking": gateway_answer(turn).reasoning_content,
@@ -73,12 +91,16 @@ def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
         **{column: getattr(turn.usage, name) for name, column in _USAGE_COLUMNS.items()},
         **msgspec.structs.asdict(timestamps_of(turn)),
     }
-    key: int = conn.execute(_INSERT_MESSAGE, values).scalar_one()
-    rows = [
-        {"message": key, "position": part_position, **_part_values(block)}
-        for part_position, block in enumerate(turn.blocks)
+    return AnswerRows(message, tuple(map(_part_values, turn.blocks)))
+
+
+def write_message(conn: Connection, turn_key: int, rows: AnswerRows) -> int:
+    """Insert the assistant's message of a turn after the turn's other messages; return its key."""
+    key: int = _INSERT_MESSAGE.scalar(conn, {**rows.message, "turn": turn_key, "of": turn_key})
+    part_rows = [
+        {"message": key, "position": part_position, **part} for part_position, part in enumerate(rows.parts)
     ]
-    insert_rows(conn, parts.name, rows)
+    insert_rows(conn, parts.name, part_rows)
     return key
 
 
@@ -131,6 +153,26 @@ def timestamps_of(turn: Turn) -> TurnTimestamps:
     )
 
 
+def usage_of(row: Row[Any]) -> Usage:
+    """Return the usage in a row of messages."""
+    return Usage(**{name: getattr(row, column) for name, column in _USAGE_COLUMNS.items()})
+
+
+def outcome_of(row: Row[Any]) -> Outcome | None:
+    """Return the outcome in a row of messages."""
+    return None if row.outcome is None else _outcome_decoder.decode(row.outcome)
+
+
+def notices_of(row: Row[Any]) -> tuple[NoticeGiven, ...]:
+    """Return the notices in a row of messages."""
+    return _notices_decoder.decode(row.notices) if row.notices else ()
+
+
+def replies_of(row: Row[Any]) -> tuple[Reply, ...]:
+    """Return the replies in a row of messages."""
+    return _replies_decoder.decode(row.replies) if row.replies else ()
+
+
 def _message_from_row(row: Row[Any], blocks: Iterable[Block]) -> StoredMessage:
     return StoredMessage(
         key=row.key,
@@ -145,13 +187,13 @@ def _message_from_row(row: Row[Any], blocks: Iterable[Block]) -> StoredMessage:
         dialect=row.dialect,
         model=row.model,
         stamps=TurnTimestamps(**{name: getattr(row, name) for name in _TIMESTAMP_COLUMNS}),
-        usage=Usage(**{name: getattr(row, column) for name, column in _USAGE_COLUMNS.items()}),
+        usage=usage_of(row),
         raw=None if row.raw is None else _seal_decoder.decode(row.raw),
-        outcome=None if row.outcome is None else _outcome_decoder.decode(row.outcome),
+        outcome=outcome_of(row),
         summary=row.summary,
         summary_by=row.summary_by,
-        notices=_notices_decoder.decode(row.notices) if row.notices else (),
-        replies=_replies_decoder.decode(row.replies) if row.replies else (),
+        notices=notices_of(row),
+        replies=replies_of(row),
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,
         parts=tuple(blocks),
@@ -159,22 +201,24 @@ def _message_from_row(row: Row[Any], blocks: Iterable[Block]) -> StoredMessage:
 
 
 def _part_values(block: Block) -> dict[str, object]:
+    """Return the columns of a part. The driver takes plain strings at once and members of enums slowly."""
     return {
         "number": block.number,
-        "kind": block.kind,
+        "kind": block.kind.value,
         "text": block.text,
         "name": block.name,
         "call_id": block.call_id,
         "assistant_id": block.assistant_id,
         "parent": block.parent,
-        "provenance": block.provenance,
-        "status": block.status,
+        "provenance": block.provenance.value,
+        "status": block.status.value,
         "seals": _json(block.seals) if block.seals else "",
         "result": block.result,
         "error": block.error,
+        "images": _json(block.images) if block.images else "",
         "started_ms": block.started_ms,
         "ended_ms": block.ended_ms,
-        "approval": block.approval,
+        "approval": block.approval.value,
         "settled_by": block.settled_by,
     }
 
@@ -201,6 +245,7 @@ def _block_from_row(row: Row[Any]) -> Block:
         seals=_seals_decoder.decode(row.seals) if row.seals else [],
         result=row.result,
         error=row.error,
+        images=_images_decoder.decode(row.images) if row.images else (),
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,
         approval=Approval(row.approval),

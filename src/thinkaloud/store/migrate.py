@@ -5,10 +5,17 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.canon import Refused
+from thinkaloud.store.facts import read_fact, store_fact
 
-LATEST_VERSION = "0008"
+LATEST_VERSION = "0014"
 """The newest migration. Written here too, so that an up-to-date database needs no import of Alembic."""
 
+COMPATIBLE_SINCE = "0013"
+"""The oldest version of the tables whose gateways can work with the newest tables, beside newer gateways.
+
+Raise it only for a migration that takes away or changes what they use. Such an upgrade needs a stop of all.
+"""
+_COMPATIBLE_FACT = "schema_compatible_since"
 SCRIPTS = Path(__file__).with_name("migrations")
 
 
@@ -18,6 +25,8 @@ def migrate(conn: Connection) -> None:
     if version == LATEST_VERSION:
         return
     if version > LATEST_VERSION:
+        if (read_fact(conn, _COMPATIBLE_FACT) or version) <= LATEST_VERSION:
+            return  # a newer gateway has added to the tables only what this one does not need to know
         raise Refused(
             f"This database was made by a newer version of Thinkaloud (schema {version}; this version knows "
             f"{LATEST_VERSION}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder."
@@ -28,6 +37,7 @@ def migrate(conn: Connection) -> None:
     config = Config(attributes={"connection": conn})
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     command.upgrade(config, "head")
+    store_fact(conn, _COMPATIBLE_FACT, COMPATIBLE_SINCE)
 
 
 def _version(conn: Connection) -> str:

@@ -8,16 +8,17 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 import msgspec
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, literal, select, update
 
 from thinkaloud.canon import Entry, OutOfOrder, TurnFailed
 from thinkaloud.store.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.store.database import Database
 from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
 from thinkaloud.store.index_slices import index_rest
+from thinkaloud.store.nodes import is_gone, lock_node
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sessions import drop_partial_imports
+from thinkaloud.store.sessions import drop_old_imports, drop_partial_imports
 from thinkaloud.store.turns import with_session
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
 
@@ -26,14 +27,10 @@ INTERRUPTED_MESSAGE = (
 )
 
 
-LEASE_MS = 30_000
-"""A writer that has not renewed its lease for this long counts as stopped."""
-
-
-def renew_leases(conn: Connection, running: Collection[int], now_ms: int) -> None:
-    """Renew the leases of turns that run. The lease of a turn that nobody runs any more expires."""
-    condition = (turns.c.key.in_(running), turns.c.state == TurnState.RUNNING)
-    conn.execute(update(turns).where(*condition).values(lease_until_ms=now_ms + LEASE_MS))
+class _ClaimedTurn(msgspec.Struct, frozen=True):
+    key: int
+    id: str
+    epoch: int
 
 
 class RecoveredTurns(msgspec.Struct, frozen=True):
@@ -43,77 +40,91 @@ class RecoveredTurns(msgspec.Struct, frozen=True):
     waiting: tuple[str, ...] = ()
 
 
-async def recover(
-    database: Database, *, now_ms: int, waits: Callable[[Turn], bool] = lambda _: False
-) -> RecoveredTurns:
-    """End every abandoned turn, except those for which `waits` is true. Deletes incomplete imports too."""
-    if database.exclusive:
-        await database.write(drop_partial_imports)
-    claimed = await database.write(lambda conn: _claim(conn, now_ms, include_leased=database.exclusive))
-    return await _end_claimed(database, claimed, now_ms, waits)
+class Reaper(msgspec.Struct, frozen=True, kw_only=True):
+    """The gateway that ends abandoned turns."""
+
+    node: str
+    expired: bool
+    """Whether it may end turns of gateways whose lease has ended, and not only of those that left."""
+    running: Collection[int] = ()
+    """The turns that it runs itself."""
+    leftover: Collection[int] = ()
+    """Its own turns that it does not run any more, since their end could not be saved."""
+    waits: Callable[[Turn], bool] = lambda _: False
+    """Whether a turn can continue, because it waits for an approval."""
 
 
-async def end_abandoned(
-    database: Database, *, now_ms: int, running: Collection[int], waits: Callable[[Turn], bool]
-) -> RecoveredTurns:
-    """End turns whose lease has expired and that do not run here, as `recover` does at the start.
+async def recover(database: Database, reaper: Reaper, *, now_ms: int) -> RecoveredTurns:
+    """End every abandoned turn, except those that can wait. Delete incomplete imports too."""
+    await database.write(drop_partial_imports if database.exclusive else drop_old_imports)
+    return await end_abandoned(database, reaper, now_ms=now_ms)
+
+
+async def end_abandoned(database: Database, reaper: Reaper, *, now_ms: int) -> RecoveredTurns:
+    """End turns whose gateway is gone, and leftover ones of this gateway.
 
     Without this, a turn whose end could not be saved would stay running until the next start.
     """
-    abandoned = await database.read(lambda conn: _abandoned(conn, now_ms, running))
-    if not abandoned:
-        return RecoveredTurns()
-    claimed = await database.write(lambda conn: _claim(conn, now_ms, running=running))
-    return await _end_claimed(database, claimed, now_ms, waits)
-
-
-async def _end_claimed(
-    database: Database, claimed: list[tuple[int, str]], now_ms: int, waits: Callable[[Turn], bool]
-) -> RecoveredTurns:
+    writers = await database.read(partial(_gone_writers, reaper=reaper, alone=database.exclusive))
     ended, waiting = [], []
-    for key, turn_id in claimed:
-        finished = await database.read(partial(_finished_turn, key=key, now_ms=now_ms, waits=waits))
-        if finished is None:
-            waiting.append(turn_id)
-        else:
-            await database.write(partial(save_finished, key=key, finished=finished))
-            await index_rest(database, key, finished.normalized_texts)
-            ended.append(turn_id)
+    for writer in writers:
+        for turn in await database.write(partial(_claim, reaper=reaper, writer=writer)):
+            finished = await database.read(
+                partial(_finished_turn, key=turn.key, now_ms=now_ms, waits=reaper.waits)
+            )
+            if finished is None:
+                waiting.append(turn.id)
+            elif await _save(database, turn.key, turn.epoch, finished):
+                ended.append(turn.id)
     return RecoveredTurns(tuple(ended), tuple(waiting))
 
 
-def _abandoned(
-    conn: Connection, now_ms: int, running: Collection[int], *, include_leased: bool = False
-) -> list[tuple[int, str]]:
-    expired = or_(turns.c.lease_until_ms.is_(None), turns.c.lease_until_ms < now_ms)
-    query = select(turns.c.key, turns.c.id).where(turns.c.state == TurnState.RUNNING)
-    rows = conn.execute(query if include_leased else query.where(expired)).all()
-    return [(row.key, row.id) for row in rows if row.key not in running]
+def leftover_turns(conn: Connection, node: str, running: Collection[int]) -> frozenset[int]:
+    """Return the turns of a gateway that it does not run."""
+    own = select(turns.c.key).where(turns.c.writer == node, turns.c.state == TurnState.RUNNING)
+    return frozenset(conn.scalars(own)).difference(running)
 
 
-def _claim(
-    conn: Connection, now_ms: int, *, running: Collection[int] = (), include_leased: bool = False
-) -> list[tuple[int, str]]:
-    """Raise the epoch of abandoned turns, so that a writer that is still alive cannot append any more."""
-    claimed = _abandoned(conn, now_ms, running, include_leased=include_leased)
-    keys = [key for key, _ in claimed]
-    conn.execute(update(turns).where(turns.c.key.in_(keys)).values(epoch=turns.c.epoch + 1))
-    return claimed
+def _gone_writers(conn: Connection, reaper: Reaper, alone: bool) -> list[str]:
+    gone = literal(True) if alone else is_gone(turns.c.writer, expired=reaper.expired)
+    query = select(turns.c.writer).where(
+        turns.c.state == TurnState.RUNNING, turns.c.writer != reaper.node, gone
+    )
+    writers = list(conn.scalars(query.distinct()))
+    return [*writers, reaper.node] if reaper.leftover else writers
 
 
-async def end_waiting(database: Database, key: int, *, now_ms: int, reason: str) -> None:
+def _claim(conn: Connection, reaper: Reaper, writer: str) -> list[_ClaimedTurn]:
+    """Become the writer of abandoned turns. The raised epoch keeps a writer that is alive from appending."""
+    if not lock_node(conn, writer):
+        return []  # the next round tries again
+    claim = update(turns).where(turns.c.writer == writer, turns.c.state == TurnState.RUNNING)
+    if writer == reaper.node:
+        claim = claim.where(turns.c.key.in_(list(reaper.leftover)))
+    elif conn.dialect.name == "postgresql":  # it may have come back while this transaction waited
+        claim = claim.where(is_gone(turns.c.writer, expired=reaper.expired))
+    claim = claim.values(epoch=turns.c.epoch + 1, writer=reaper.node)
+    rows = conn.execute(claim.returning(turns.c.key, turns.c.id, turns.c.epoch)).all()
+    return [_ClaimedTurn(row.key, row.id, row.epoch) for row in rows if row.key not in reaper.running]
+
+
+async def end_waiting(database: Database, turn: TurnRow, *, now_ms: int, reason: str) -> None:
     """End a waiting turn that cannot continue."""
-    finished = await database.read(partial(_finished_turn, key=key, now_ms=now_ms, reason=reason))
+    finished = await database.read(partial(_finished_turn, key=turn.key, now_ms=now_ms, reason=reason))
     if finished is not None:
-        await database.write(partial(save_finished, key=key, finished=finished))
-        await index_rest(database, key, finished.normalized_texts)
+        await _save(database, turn.key, turn.epoch, finished)
 
 
-def take_over(conn: Connection, turn_id: str, writer: str, now_ms: int) -> tuple[TurnRow, Session] | None:
-    """Become the writer of a waiting turn; None if it no longer exists."""
-    statement = update(turns).where(turns.c.id == turn_id, turns.c.state == TurnState.RUNNING)
-    conn.execute(statement.values(writer=writer, lease_until_ms=now_ms + LEASE_MS))
-    return with_session(conn, turn_id)
+def claimed_turn(conn: Connection, turn_id: str, node: str) -> tuple[TurnRow, Session] | None:
+    """Return a waiting turn that this gateway has claimed; None if it ended or has another writer now."""
+    own = (turns.c.id == turn_id, turns.c.writer == node, turns.c.state == TurnState.RUNNING)
+    return with_session(conn, turn_id) if conn.scalar(select(turns.c.key).where(*own)) else None
+
+
+async def _save(database: Database, key: int, epoch: int, finished: FinishedTurn) -> bool:
+    saved = await database.write(partial(save_finished, key=key, epoch=epoch, finished=finished))
+    await index_rest(database, key, finished.normalized_texts)
+    return saved
 
 
 def _finished_turn(

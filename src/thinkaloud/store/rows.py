@@ -119,6 +119,19 @@ class Session(msgspec.Struct, frozen=True):
     model: str
     created_ms: int
     updated_ms: int
+    client: str = ""
+    """The program that asked through a compatible endpoint; empty for the page and the HTTP API."""
+    pinned: bool = False
+    parent: str = ""
+    """The id of the session whose agent started this one, as the client says; may be deleted since."""
+
+
+class SessionClient(msgspec.Struct, frozen=True):
+    """What a client says about itself and its conversation. The ids are the client's own."""
+
+    name: str = ""
+    conversation: str = ""
+    parent_conversation: str = ""
 
 
 class TurnRow(msgspec.Struct, frozen=True):

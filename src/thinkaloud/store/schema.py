@@ -1,4 +1,5 @@
-"""The tables, for SQLite and PostgreSQL. The full-text index differs by engine: see `search_sqlite`.
+"""The tables, for SQLite and PostgreSQL. The full-text index differs by engine: see `search_sqlite` and
+`search_postgres`.
 
 A change here needs a migration. A test compares the result of the migrations with these tables.
 """
@@ -116,6 +117,10 @@ sessions = Table(
     _text("titled_by"),
     _text("agent"),
     _text("model"),
+    _text("client"),
+    _text("client_conversation"),
+    _text("parent"),
+    Column("pinned", Boolean, nullable=False, server_default="0"),
     Column("whole", Boolean, nullable=False, server_default="1"),
     _timestamp_ms("created_ms", required=True),
     _timestamp_ms("updated_ms", required=True),
@@ -125,9 +130,20 @@ sessions = Table(
 """While a session is imported, `whole` is false and the session is hidden. Incomplete imports are deleted.
 
 `use_number` counts the uses of an owner's sessions: the session used last has the highest. `updated_ms` has
-the time of the use, but clocks go back.
+the time of the use, but clocks go back. `client` is the program that asked through a compatible endpoint;
+empty for the page and the HTTP API. `client_conversation` is the program's own id of the conversation, and
+`parent` the id of the session whose agent started this one, as the program says.
 """
 Index(None, sessions.c.user, sessions.c.workspace, sessions.c.use_number, sessions.c.key)
+Index(None, sessions.c.client_conversation)
+# In PostgreSQL it has the same condition. To say so here would import that dialect into every process.
+Index(
+    "ix_sessions_pinned",
+    sessions.c.user,
+    sessions.c.workspace,
+    sessions.c.use_number,
+    sqlite_where=sessions.c.pinned,
+)
 
 turns = Table(
     "turns",
@@ -148,7 +164,6 @@ turns = Table(
     _timestamp_ms("ended_ms"),
     _text("writer"),
     Column("epoch", Integer, nullable=False, server_default="0"),
-    _timestamp_ms("lease_until_ms"),
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
     _text("wishes"),
     Column("client_history", LargeBinary),
@@ -178,6 +193,37 @@ log = Table(
     sqlite_with_rowid=False,
 )
 """Entries as lines of JSON, several per row. Rows are compressed (`packed`) when their turn has ended."""
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _text("name"),
+    _timestamp_ms("started_ms", required=True),
+    _timestamp_ms("lease_until_ms", required=True),
+)
+"""The gateways that share this database. One is alive until its lease ends, by the clock of the database.
+
+Whoever appends to turns holds a shared lock on the row of their writer, and whoever takes them over an
+exclusive one.
+"""
+
+commands = Table(
+    "commands",
+    metadata,
+    _key(),
+    _foreign_key("turns"),
+    Column("kind", Text, nullable=False),
+    Column("block", Integer),
+    Column("granted", Boolean),
+    _text("given_by"),
+    _timestamp_ms("created_ms", required=True),
+    _text("state", "waiting"),
+    _text("error"),
+    sqlite_autoincrement=True,
+)
+"""What somebody asked of a turn that another gateway runs: to cancel, to answer now, to decide on a call."""
+Index(None, commands.c.turn)
 
 messages = Table(
     "messages",
@@ -237,7 +283,36 @@ parts = Table(
     _timestamp_ms("ended_ms"),
     _text("approval"),
     _text("settled_by"),
+    _text("images"),
 )
+
+turn_figures = Table(
+    "turn_figures",
+    metadata,
+    Column("user", Key, primary_key=True, autoincrement=False),
+    Column("workspace", Key, primary_key=True, autoincrement=False),
+    Column("created_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("turn", Key, ForeignKey("turns.key", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    _text("model"),
+    _text("agent"),
+    _text("assistants", None),
+    Column("thought", Boolean, nullable=False),
+    Column("thinking_ms", BigInteger),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("reasoning_tokens", BigInteger),
+    Column("nano_usd", BigInteger),
+    Column("longest_ms", BigInteger),
+    Column("longest_block", Integer),
+    Column("stalls", Integer, nullable=False),
+    Column("loops", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""One narrow row for each ended turn, from which figures are summed up; see `store/figures.py`.
+
+It is a cache: rows are made when figures are asked for. The primary key is the order in which they are read.
+"""
+Index(None, turn_figures.c.turn)
 
 agents = Table(
     "agents",

@@ -26,15 +26,18 @@ from sqlalchemy import (
 )
 
 from thinkaloud.canon import Kind, Refused
-from thinkaloud.store import search_sqlite
+from thinkaloud.store import search_postgres, search_sqlite
 from thinkaloud.store.facts import read_fact, store_fact
+from thinkaloud.store.locks import lock_until_commit
 from thinkaloud.store.pages import encode_cursor, rows_to_fetch, sort_key_after
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
 from thinkaloud.store.schema import messages, parts, search_rows, sessions, turns, unindexed
+from thinkaloud.store.search_entry import IndexEntry
 from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_for_index
 from thinkaloud.store.search_query import Phrase, parse_query
 from thinkaloud.store.search_snippets import make_snippet
-from thinkaloud.store.search_sqlite import IndexEntry
+from thinkaloud.transcript import Block
 
 FOLD_VERSION_FACT = "search_fold_version"
 BATCH_SIZE = 200
@@ -62,7 +65,7 @@ class SearchBackend(Protocol):
         """Return the keys of the newest rows that have one of these tags and all the phrases."""
 
 
-_BACKENDS: Mapping[str, SearchBackend] = {"sqlite": search_sqlite}
+_BACKENDS: Mapping[str, SearchBackend] = {"sqlite": search_sqlite, "postgresql": search_postgres}
 
 _PROMPT_TEXTS = select(
     messages.c.key,
@@ -85,7 +88,7 @@ _PART_TEXTS = (
     .order_by(parts.c.message, parts.c.position)
 )
 
-_INSERT_SEARCH_ROW = insert(search_rows).returning(search_rows.c.key)
+_INSERT_SEARCH_ROW = PreparedStatement(insert(search_rows).returning(search_rows.c.key))
 
 _SEARCH_ROWS: Select[Any] = (
     select(
@@ -134,6 +137,13 @@ def rebuild_index(conn: Connection) -> None:
     store_fact(conn, FOLD_VERSION_FACT, FOLD_VERSION)
 
 
+def rebuild_outdated_index(conn: Connection) -> None:
+    """Rebuild the index, unless another gateway did while this one waited for it."""
+    lock_until_commit(conn, "search index")
+    if not index_current(conn):
+        rebuild_index(conn)
+
+
 def index_messages(
     conn: Connection, message_keys: Collection[int], normalized: Mapping[str, str] | None = None
 ) -> None:
@@ -180,11 +190,45 @@ def index_request(
     row = {"message": message_key, "block": None, "kind": kind}
     texts = filter(None, (name, text) if kind is SearchKind.TOOL else (text,))
     entry: IndexEntry = {
-        "key": conn.execute(_INSERT_SEARCH_ROW, row).scalar_one(),
+        "key": _INSERT_SEARCH_ROW.scalar(conn, row),
         "norm": _join_normalized(texts, normalized),
         "tags": _tag(owner.user, owner.workspace, kind),
     }
     _backend(conn).add(conn, [entry])
+
+
+def index_answer(
+    conn: Connection,
+    owner: Owner,
+    message_key: int,
+    blocks: Iterable[Block],
+    normalized: Mapping[str, str],
+) -> None:
+    """Add the blocks of an answer to the index: as `index_messages`, with fewer statements."""
+    entries: list[IndexEntry] = []
+    for position, block in enumerate(blocks):
+        text = block.text
+        if not text and not block.name:
+            continue
+        kind = _kind_of_block(block)
+        row = {"message": message_key, "block": position, "kind": kind}
+        values = (block.name, text, block.result, block.error) if kind is SearchKind.TOOL else (text,)
+        entries.append(
+            {
+                "key": _INSERT_SEARCH_ROW.scalar(conn, row),
+                "norm": _join_normalized(filter(None, values), normalized),
+                "tags": _tag(owner.user, owner.workspace, kind),
+            }
+        )
+    if entries:
+        _backend(conn).add(conn, entries)
+
+
+def _kind_of_block(block: Block) -> SearchKind:
+    """Return the kind that `_PART_TEXTS` gives to this block once it is stored."""
+    if block.kind is Kind.REASONING:
+        return SearchKind.THOUGHT
+    return SearchKind.ANSWER if block.kind is Kind.TEXT and block.parent is None else SearchKind.TOOL
 
 
 def index_entries(conn: Connection, message_keys: Collection[int]) -> list[IndexEntry]:
@@ -194,6 +238,18 @@ def index_entries(conn: Connection, message_keys: Collection[int]) -> list[Index
         for batch in _batches(message_keys)
         for row in conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch)))
     ]
+
+
+def listed_entries(conn: Connection, keys: Collection[int]) -> list[IndexEntry]:
+    """Return what the index holds of these rows of `found`."""
+    rows = conn.execute(_SEARCH_ROWS.where(search_rows.c.key.in_(keys)).order_by(search_rows.c.key)).all()
+    return [_index_entry(row, {}) for row in rows]
+
+
+def add_entries(conn: Connection, entries: Sequence[IndexEntry]) -> None:
+    """Add entries to the index. Their rows in `found` must exist."""
+    if entries:
+        _backend(conn).add(conn, entries)
 
 
 def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from thinkaloud.store.many_rows import insert_rows
+from thinkaloud.store.search_entry import IndexEntry
 from thinkaloud.store.search_query import Phrase
-
-IndexEntry = dict[str, int | str]
-"""`key`, `norm` (normalized text) and `tags`."""
 
 # The `ascii` tokenizer splits normalized text at its spaces and leaves all other characters unchanged.
 _CREATE = text(

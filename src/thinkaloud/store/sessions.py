@@ -1,25 +1,32 @@
 """Queries for sessions. A session belongs to one user in one workspace; nobody else can find it."""
 
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, insert, select, tuple_, update
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, insert, select, tuple_, update
 from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
+from thinkaloud.store.database_time import DatabaseNowMs
 from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
-from thinkaloud.store.rows import Owner, Page, Session, TitleSource, TurnRow, TurnState
+from thinkaloud.store.prepared import PreparedStatement
+from thinkaloud.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns, unindexed
 from thinkaloud.store.texts import bounded_text, storable
 from thinkaloud.view.projections import title_text
 
 MAX_TITLE_CHARACTERS = 200
+_LONGEST_IMPORT_MS = 60 * 60 * 1000
+_TAGGED_BLOCK = re.compile(r"\s*<([A-Za-z][A-Za-z_-]{0,40})>.*?</\1>\s*", re.DOTALL)
 
 # Statements of every turn are built once: building one costs more than running it.
 BOUND_OWNER = (sessions.c.user == bindparam("owner")) & (sessions.c.workspace == bindparam("place"))
 """`owned_by` for such a statement; the owner's keys are bound as `owner` and `place`."""
-_SELECT_SESSION = select(sessions).where(
-    BOUND_OWNER, sessions.c.whole, sessions.c.id == bindparam("public_id")
+_SELECT_SESSION = PreparedStatement(
+    select(sessions).where(BOUND_OWNER, sessions.c.whole, sessions.c.id == bindparam("public_id"))
 )
 _other_sessions = sessions.alias()
 NEXT_USE = (
@@ -33,16 +40,21 @@ _FIRST_USE = (
     .where(_other_sessions.c.user == bindparam("owner"), _other_sessions.c.workspace == bindparam("place"))
     .scalar_subquery()
 )
-_INSERT_SESSION = insert(sessions).values(use_number=_FIRST_USE).returning(sessions)
-_LOCK_SESSION = (
+_NO_TEXTS = dict.fromkeys(
+    ("title", "titled_by", "agent", "model", "client", "client_conversation", "parent"), ""
+)
+_insert_session_statement = insert(sessions).values(use_number=_FIRST_USE).returning(sessions)
+_INSERT_SESSION = PreparedStatement(_insert_session_statement)
+_INSERT_SESSION_WITH_KEY = PreparedStatement(_insert_session_statement)
+_LOCK_SESSION = PreparedStatement(
     select(sessions.c.key)
     .where(BOUND_OWNER, sessions.c.key == bindparam("of"), sessions.c.whole != bindparam("hidden"))
     .with_for_update()
 )
-_RUNNING_TURN = select(turns.c.id).where(
-    turns.c.session == bindparam("of"), turns.c.state == TurnState.RUNNING
+_RUNNING_TURN = PreparedStatement(
+    select(turns.c.id).where(turns.c.session == bindparam("of"), turns.c.state == TurnState.RUNNING)
 )
-_SET_TITLE = (
+_SET_TITLE = PreparedStatement(
     update(sessions)
     .where(sessions.c.key == bindparam("of"), sessions.c.titled_by == TitleSource.NOBODY)
     .values(title=bindparam("new_title"), titled_by=TitleSource.QUESTION)
@@ -62,18 +74,79 @@ def create(
 ) -> Session:
     """Create a session. A title given here counts as written by a person and is never replaced."""
     values = {
-        "id": ids.new("ses"),
-        "user": owner.user,
-        "workspace": owner.workspace,
         "title": _checked_title(title),
         "titled_by": TitleSource.PERSON if title else TitleSource.NOBODY,
         "agent": storable(agent),
         "model": storable(model),
+    }
+    return _insert_session(conn, owner, values, now_ms)
+
+
+class NewClientSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session for the conversation of a client of a compatible endpoint."""
+
+    model: str
+    client: SessionClient
+    question: str = ""
+    """Gives the session its title."""
+    key: int | None = None
+    """Its key, if it was reserved (`KeyReserve`). Else the database gives one."""
+
+
+def create_for_client(conn: Connection, owner: Owner, new: NewClientSession, now_ms: int) -> Session:
+    """Create a session for the conversation of a client."""
+    title = _title_of(new.question)
+    values = {
+        "title": title,
+        "titled_by": TitleSource.QUESTION if title else TitleSource.NOBODY,
+        "model": storable(new.model),
+        "client": storable(new.client.name),
+        "client_conversation": storable(new.client.conversation),
+        "parent": _session_of_conversation(conn, owner, new.client.parent_conversation),
+    }
+    return _insert_session(conn, owner, values, now_ms, new.key)
+
+
+def of_conversation(
+    conn: Connection, owner: Owner, client: SessionClient, *, hidden: bool = False
+) -> Session | None:
+    """Return the owner's newest session with this conversation of a client, or a hidden one; None if none."""
+    if not client.conversation:
+        return None
+    query = select(sessions).where(
+        owned_by(owner),
+        sessions.c.client_conversation == storable(client.conversation),
+        sessions.c.whole != hidden,
+    )
+    row = conn.execute(query.order_by(sessions.c.key.desc()).limit(1)).one_or_none()
+    return None if row is None else _session_from_row(row)
+
+
+def _session_of_conversation(conn: Connection, owner: Owner, conversation: str) -> str:
+    """Return the id of the owner's newest session with this conversation of a client; empty if none."""
+    if not conversation:
+        return ""
+    query = select(sessions.c.id).where(
+        visible_to(owner), sessions.c.client_conversation == storable(conversation)
+    )
+    return conn.scalar(query.order_by(sessions.c.key.desc()).limit(1)) or ""
+
+
+def _insert_session(
+    conn: Connection, owner: Owner, values: dict[str, str], now_ms: int, key: int | None = None
+) -> Session:
+    row = {
+        "id": ids.new("ses"),
+        "user": owner.user,
+        "workspace": owner.workspace,
         "created_ms": now_ms,
         "updated_ms": now_ms,
     }
     bound_owner = {"owner": owner.user, "place": owner.workspace}
-    return _session_from_row(conn.execute(_INSERT_SESSION, values | bound_owner).one())
+    all_values = _NO_TEXTS | row | values | bound_owner
+    if key is None:
+        return _session_from_row(_INSERT_SESSION.first(conn, all_values))
+    return _session_from_row(_INSERT_SESSION_WITH_KEY.first(conn, all_values | {"key": key}))
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
@@ -81,14 +154,18 @@ def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     if not ids.matches("ses", session_id):
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": session_id}
-    row = conn.execute(_SELECT_SESSION, values).one_or_none()
+    row = _SELECT_SESSION.first(conn, values)
     return None if row is None else _session_from_row(row)
 
 
-def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
-    """Return a page of the owner's sessions, the most recently used first."""
+def list_page(
+    conn: Connection, owner: Owner, *, limit: int, after: str = "", pinned: bool | None = None
+) -> Page[Session]:
+    """Return a page of the owner's sessions, the most recently used first; only the pinned or the others."""
     order = tuple_(sessions.c.use_number, sessions.c.key)
     query = select(sessions).where(visible_to(owner)).limit(rows_to_fetch(limit))
+    if pinned is not None:
+        query = query.where(sessions.c.pinned if pinned else ~sessions.c.pinned)
     if sort_key := sort_key_after(after, 2):
         query = query.where(order < tuple_(*sort_key))
     rows = conn.execute(query.order_by(sessions.c.use_number.desc(), sessions.c.key.desc())).all()
@@ -108,6 +185,19 @@ def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: 
     statement = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
     row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
     return None if row is None else _session_from_row(row)
+
+
+def pin(conn: Connection, session: Session, *, pinned: bool) -> Session | None:
+    """Pin a session, or remove the pin. This is no use of the session: its place in the list stays."""
+    statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
+    row = conn.execute(statement.values(pinned=pinned).returning(sessions)).one_or_none()
+    return None if row is None else _session_from_row(row)
+
+
+def running_among(conn: Connection, session_keys: Iterable[int]) -> frozenset[int]:
+    """Return the keys of those sessions that have a running turn."""
+    conditions = (turns.c.state == TurnState.RUNNING, turns.c.session.in_(list(session_keys)))
+    return frozenset(conn.scalars(select(turns.c.session).where(*conditions)))
 
 
 def update_defaults(
@@ -136,8 +226,24 @@ def session_of_turn(conn: Connection, turn: TurnRow) -> Session | None:
 
 def title_from_question(conn: Connection, session: int, question: str) -> None:
     """Set the title from a question if the session has none. No owner check; for the gateway itself."""
-    if title := title_text(question):
-        conn.execute(_SET_TITLE, {"of": session, "new_title": storable(title)[:MAX_TITLE_CHARACTERS]})
+    if title := _title_of(question):
+        _SET_TITLE.run(conn, {"of": session, "new_title": title})
+
+
+def _title_of(question: str) -> str:
+    """Return the title of a session that begins with this question; empty if it says nothing."""
+    return storable(title_text(_without_tagged_blocks(question)))[:MAX_TITLE_CHARACTERS]
+
+
+def _without_tagged_blocks(question: str) -> str:
+    """Return a question without the blocks in tags that programs put before it; all of it if that is all.
+
+    Claude Code and Codex send reminders and the environment in this way.
+    """
+    rest = question
+    while match := _TAGGED_BLOCK.match(rest):
+        rest = rest[match.end() :]
+    return rest or question
 
 
 def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
@@ -152,7 +258,8 @@ def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
 
 def hide(conn: Connection, session: Session) -> None:
     """Hide a session while it is imported or deleted. What is still hidden at the next start is deleted."""
-    conn.execute(update(sessions).where(sessions.c.key == session.key).values(whole=False))
+    hidden = {"whole": False, "updated_ms": DatabaseNowMs()}
+    conn.execute(update(sessions).where(sessions.c.key == session.key).values(hidden))
 
 
 def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
@@ -172,6 +279,20 @@ def hide_for_deletion(conn: Connection, owner: Owner, session_id: str) -> Sessio
     # What is indexed of the session must not change any more: it is removed from the index in slices.
     conn.execute(delete_rows(unindexed).where(unindexed.c.message.in_(_messages_of(session.key))))
     return session
+
+
+def old_imports(conn: Connection) -> Sequence[int]:
+    """Return the keys of hidden sessions that somebody must have given up: no import takes this long."""
+    old = sessions.c.updated_ms < DatabaseNowMs() - _LONGEST_IMPORT_MS
+    return conn.scalars(select(sessions.c.key).where(~sessions.c.whole, old)).all()
+
+
+def drop_old_imports(conn: Connection) -> int:
+    """Delete imports that were given up; return their number."""
+    keys = old_imports(conn)
+    for key in keys:
+        _delete_session(conn, key)
+    return len(keys)
 
 
 def drop_partial_imports(conn: Connection, session: Session | None = None) -> int:
@@ -202,12 +323,12 @@ def lock_session(conn: Connection, session: Session, *, hidden: bool = False) ->
     """
     owner = session.owner
     values = {"of": session.key, "owner": owner.user, "place": owner.workspace, "hidden": hidden}
-    return conn.execute(_LOCK_SESSION, values).scalar() is not None
+    return _LOCK_SESSION.scalar(conn, values) is not None
 
 
 def refuse_while_running(conn: Connection, session: Session) -> None:
     """Raise `TurnRunning` if the session has a running turn."""
-    if running := conn.execute(_RUNNING_TURN, {"of": session.key}).scalar():
+    if running := _RUNNING_TURN.scalar(conn, {"of": session.key}):
         raise TurnRunning(
             f"Turn {running} of session {session.id} is still running. Wait until it ends, or cancel it."
         )
@@ -226,7 +347,7 @@ def _checked_title(title: str) -> str:
     return bounded_text(title, "A title", MAX_TITLE_CHARACTERS)
 
 
-def _session_from_row(row: Row[Any]) -> Session:
+def _session_from_row(row: Any) -> Session:
     return Session(
         row.key,
         row.id,
@@ -237,4 +358,7 @@ def _session_from_row(row: Row[Any]) -> Session:
         row.model,
         row.created_ms,
         row.updated_ms,
+        row.client,
+        row.pinned,
+        row.parent,
     )

@@ -10,9 +10,10 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
@@ -21,10 +22,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from thinkaloud.canon import Refused
-from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
-from thinkaloud.store.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
+from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
+from thinkaloud.store.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy, translate_disk_errors
 from thinkaloud.store.file_lock import FileLock, lock_holder, lock_path
 from thinkaloud.store.migrate import migrate
+from thinkaloud.store.short_writes import Outcome, ShortWrite, set_outcomes
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +52,8 @@ class SqliteDatabase:
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
         self._long_reader_pool = ThreadPoolExecutor(LONG_READER_THREADS, "thinkaloud-long-reader")
+        self._short_writes: list[ShortWrite] = []
+        self._short_writes_lock = Lock()
         self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
 
@@ -64,6 +68,28 @@ class SqliteDatabase:
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction, in the writer thread."""
         return await _run_in_pool(self._writer_pool, lambda: self._run_query(self._writer_engine, change))
+
+    async def write_urgent(self, change: Query[T]) -> T:
+        """Run a short change, in the writer thread."""
+        return await self.write(change)
+
+    def listen(self, on_wakeup: OnWakeup) -> AbstractAsyncContextManager[None]:
+        """Never call back: no other process writes turns."""
+        return nullcontext()
+
+    async def write_short(self, change: Query[T]) -> T:
+        """Run a short change, in one transaction with all others that wait for the writer thread."""
+        loop = asyncio.get_running_loop()
+        write: ShortWrite = ShortWrite(change, loop.create_future())
+        with self._short_writes_lock:
+            first = not self._short_writes
+            self._short_writes.append(write)
+            writes = self._short_writes
+        if first:
+            running = loop.run_in_executor(self._writer_pool, self._run_short_writes)
+            running.add_done_callback(lambda running: set_outcomes(writes, running))
+        result: T = await write.future
+        return result
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         """Append to the logs in one commit."""
@@ -94,19 +120,62 @@ class SqliteDatabase:
         self._writer_engine.dispose()
 
     def _run_query(self, engine: Engine, query: Query[T]) -> T:
-        with _translate_disk_errors(self.path), engine.begin() as conn:
+        with translate_disk_errors(self.path), engine.begin() as conn:
             return query(conn)
 
+    def _run_short_writes(self) -> list[Outcome]:
+        """Run all waiting changes in one transaction. If it fails as a whole, each of them has failed."""
+        with self._short_writes_lock:
+            writes, self._short_writes = self._short_writes, []
+        try:
+            with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+                return [(None if write.future.cancelled() else write.change(conn), None) for write in writes]
+        except Exception:
+            if len(writes) == 1:
+                raise
+        with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+            return [
+                (None, None) if write.future.cancelled() else self._try(conn, write.change)
+                for write in writes
+            ]
+
+    def _try(self, conn: Connection, change: Query[Any]) -> Outcome:
+        """Run one of several changes. If it fails, it alone is undone.
+
+        A savepoint for each costs as much as two statements, so changes are tried without them first.
+        """
+        raw = _raw(conn)
+        raw.execute("SAVEPOINT change")
+        try:
+            with translate_disk_errors(self.path):
+                result = change(conn)
+        except Exception as error:
+            if not raw.in_transaction:  # SQLite itself has undone all changes, as when the disk is full
+                raise
+            raw.execute("ROLLBACK TO change")
+            raw.execute("RELEASE change")
+            return None, error
+        raw.execute("RELEASE change")
+        return result, None
+
     def _append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
-        with (
-            _translate_disk_errors(self.path),
-            self._writer_engine.connect() as conn,
-            _transaction(_raw(conn)) as raw,
-        ):
-            added = sum(_insert_batches(raw, group) for group in _insert_groups(batches))
-            stale = () if added == len(batches) else _stale_turns(raw, batches)
+        filled = [batch for batch in batches if batch.entries]
+        with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+            raw = _raw(conn)
+            started = [self._start(conn, batch.start) for batch in batches if batch.start]
+            added = sum(_insert_batches(raw, group) for group in _insert_groups(filled))
+            stale = () if all(started) and added == len(filled) else _stale_turns(raw, batches)
         self._check_wal()
         return stale
+
+    def _start(self, conn: Connection, start: Query[object]) -> bool:
+        """Save a turn before its first entries. A turn that cannot be saved is given up; others are not."""
+        _, error = self._try(conn, start)
+        if isinstance(error, NotSaved):
+            raise error
+        if error is not None:
+            logger.error("a turn could not be saved, so it is given up", exc_info=error)
+        return error is None
 
     def wal_bytes(self) -> int:
         """Return the size of the write-ahead log."""
@@ -168,6 +237,30 @@ async def open_database(
             ) from None
         finally:
             database.close()
+
+
+@contextmanager
+def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
+    """Open a connection that sees the database as it is now. Meanwhile no gateway can open it."""
+    path = path.resolve()
+    if not path.is_file():
+        raise Refused(
+            f"There is no database {path}. Give the path of its file, or of the folder that has it."
+        )
+    with FileLock(lock_path(path)) as lock:
+        if not lock.held:
+            raise _in_use(path)
+        engine = _engine(path, writes=False)
+        try:
+            with engine.connect() as conn:
+                conn.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+                yield conn
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+                raise
+            raise Refused(f"{path} is not a database. Give the path of one.") from None
+        finally:
+            engine.dispose()
 
 
 def back_up(path: Path, target: Path) -> int:
@@ -270,30 +363,6 @@ def _raw(conn: Connection) -> sqlite3.Connection:
     raw = conn.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
-
-
-@contextmanager
-def _transaction(raw: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    raw.execute("BEGIN IMMEDIATE")
-    try:
-        yield raw
-        raw.execute("COMMIT")
-    except BaseException:
-        if raw.in_transaction:  # SQLite itself rolls back when the disk is full
-            raw.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def _translate_disk_errors(path: Path) -> Iterator[None]:
-    """Raise disk errors as `NotSaved`, and all other errors unchanged."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.OperationalError) as error:
-        original = error.orig if isinstance(error, DBAPIError) else error
-        if reason := disk_problem(original, path):
-            raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
-        raise
 
 
 def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:

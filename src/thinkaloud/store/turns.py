@@ -6,6 +6,7 @@ A session has at most one running turn. A request that is repeated with its idem
 import re
 from collections.abc import Iterable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -16,8 +17,9 @@ from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.store import branches, ids, search
 from thinkaloud.store.pages import MAX_PAGE_ITEMS, SortKey, make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
-from thinkaloud.store.schema import messages, sessions, turns
+from thinkaloud.store.schema import messages, sessions, turns, users
 from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.sessions import (
     BOUND_OWNER,
@@ -33,24 +35,30 @@ from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 # Statements that run before the first thought are built once: building one costs more than running it.
-_NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where(
-    turns.c.session == bindparam("of")
+_NEXT_POSITION = PreparedStatement(
+    select(func.coalesce(func.max(turns.c.position), -1) + 1).where(turns.c.session == bindparam("of"))
 )
-_SELECT_TURN = (
+_SELECT_TURN = PreparedStatement(
     select(turns).join(sessions).where(BOUND_OWNER, sessions.c.whole, turns.c.id == bindparam("public_id"))
 )
-_INSERT_TURN = insert(turns).returning(turns)
-_INSERT_MESSAGE = insert(messages).returning(messages.c.key)
-_TOUCH_SESSION = (
+_SELECT_REPEATED = PreparedStatement(
+    select(turns).where(turns.c.session == bindparam("of"), turns.c.idempotency_key == bindparam("sent_key"))
+)
+_INSERT_TURN = PreparedStatement(insert(turns).returning(turns.c.key))
+_INSERT_TURN_WITH_KEY = PreparedStatement(insert(turns).returning(turns.c.key))
+_INSERT_MESSAGE = PreparedStatement(insert(messages).returning(messages.c.key))
+_TOUCH_SESSION = PreparedStatement(
     update(sessions)
     .where(sessions.c.key == bindparam("of"))
     .values(updated_ms=bindparam("now_ms"), use_number=NEXT_USE)
 )
-_COUNT_RUNNING = (
+_LOCK_USER = select(users.c.key).where(users.c.key == bindparam("of")).with_for_update(key_share=True)
+_COUNT_RUNNING = PreparedStatement(
     select(func.count())
     .select_from(turns.join(sessions))
     .where(sessions.c.user == bindparam("of"), turns.c.state == TurnState.RUNNING)
 )
+_turn_values = attrgetter(*TurnRow.__struct_fields__)
 _files_decoder = msgspec.json.Decoder(tuple[File, ...])
 
 
@@ -80,6 +88,12 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The fingerprint of the history that a client of a compatible endpoint sent; empty for all others."""
     normalized_texts: dict[str, str] = {}
     """Texts of the messages as search indexes them, normalized before the write."""
+    first: bool = False
+    """Whether the session was created in the same transaction. Then it has no other turns to look for."""
+    key: int | None = None
+    """The key of the turn, if it was reserved (`KeyReserve`). Else the database gives one."""
+    id: str = ""
+    """Its public id, if it was made before."""
 
 
 class StartedTurn(msgspec.Struct, frozen=True):
@@ -90,43 +104,70 @@ class StartedTurn(msgspec.Struct, frozen=True):
 
 
 def start_turn(
-    conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str, lease_until_ms: int
+    conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str
 ) -> StartedTurn:
     """Insert a turn and its messages. The caller's transaction makes it all or nothing."""
-    if not lock_session(conn, session, hidden=request.imported):
-        raise SessionGone(f"Session {session.id} is gone. Start a new one.")
-    if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
-        return StartedTurn(existing, new=False)
-    refuse_while_running(conn, session)
+    position = 0
+    if not request.first:
+        if not lock_session(conn, session, hidden=request.imported):
+            raise SessionGone(f"Session {session.id} is gone. Start a new one.")
+        existing = find_repeated(conn, session, request.idempotency_key, request.request_hash)
+        if existing is not None:
+            return StartedTurn(existing, new=False)
+        refuse_while_running(conn, session)
+        position = _NEXT_POSITION.scalar(conn, {"of": session.key})
+    parent = branches.newest_turn(conn, session) if request.parent is UNSET else request.parent
+    turn = new_turn(request, session.key, now_ms=now_ms, position=position, parent=parent)
     values = {
-        "id": ids.new("trn"),
-        "session": session.key,
-        "position": conn.execute(_NEXT_POSITION, {"of": session.key}).scalar_one(),
-        "parent": branches.newest_turn(conn, session) if request.parent is UNSET else request.parent,
-        "state": TurnState.RUNNING,
-        "agent": storable(request.agent),
-        "assistants": request.assistants,
-        "model": storable(request.model),
-        "provider": storable(request.provider),
-        "prefix": storable(request.prefix),
+        **msgspec.structs.asdict(turn),
         "idempotency_key": request.idempotency_key or None,
         "request_hash": request.request_hash if request.idempotency_key else None,
-        "wishes": storable(request.wishes),
         "client_history": request.client_history or None,
-        "created_ms": now_ms,
         "writer": writer,
-        "lease_until_ms": lease_until_ms,
     }
-    turn = turn_from_row(conn.execute(_INSERT_TURN, values).one())
-    for position, message in enumerate(request.messages):
+    if request.key is None:
+        del values["key"]
+        turn = msgspec.structs.replace(turn, key=_INSERT_TURN.scalar(conn, values))
+    else:
+        _INSERT_TURN_WITH_KEY.scalar(conn, values)
+    for message_position, message in enumerate(request.messages):
         fields = _message_values(message)
-        row = {"turn": turn.key, "position": position, **fields}
-        message_key = conn.execute(_INSERT_MESSAGE, row).scalar_one()
+        row = {"turn": turn.key, "position": message_position, **fields}
+        message_key = _INSERT_MESSAGE.scalar(conn, row)
         search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
-    conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
-    questions = (message.text for message in request.messages if isinstance(message, UserMessage))
-    title_from_question(conn, session.key, next(questions, ""))
+    if not request.first and not request.imported:  # a hidden session has the time when it was hidden
+        _TOUCH_SESSION.run(conn, {"of": session.key, "now_ms": now_ms})
+    if not (request.first and session.title):
+        title_from_question(conn, session.key, question_of(request.messages))
     return StartedTurn(turn, new=True)
+
+
+def new_turn(
+    request: TurnRequest, session: int, *, now_ms: int, position: int = 0, parent: int | None = None
+) -> TurnRow:
+    """Return the turn of a request as it starts, before it is saved."""
+    return TurnRow(
+        key=request.key or 0,
+        id=request.id or ids.new("trn"),
+        session=session,
+        position=position,
+        state=TurnState.RUNNING,
+        agent=storable(request.agent),
+        model=storable(request.model),
+        provider=storable(request.provider),
+        prefix=storable(request.prefix),
+        created_ms=now_ms,
+        ended_ms=None,
+        epoch=0,
+        wishes=storable(request.wishes),
+        parent=parent,
+        assistants=request.assistants,
+    )
+
+
+def question_of(request_messages: Iterable[UserMessage | ToolMessage]) -> str:
+    """Return the first text of a user among messages; empty if there is none."""
+    return next((message.text for message in request_messages if isinstance(message, UserMessage)), "")
 
 
 def add_assistants(conn: Connection, turn: TurnRow, assistants: Iterable[str]) -> TurnRow:
@@ -152,8 +193,7 @@ def find_repeated(
         return None
     if not _IDEMPOTENCY_KEY.fullmatch(idempotency_key):
         raise Refused("An idempotency key must have 1 to 255 visible ASCII characters. Use a UUID.")
-    query = select(turns).where(turns.c.session == session.key, turns.c.idempotency_key == idempotency_key)
-    row = conn.execute(query).one_or_none()
+    row = _SELECT_REPEATED.first(conn, {"of": session.key, "sent_key": idempotency_key})
     if row is None:
         return None
     if row.request_hash != request_hash:
@@ -164,12 +204,20 @@ def find_repeated(
     return turn_from_row(row)
 
 
+def idempotency_keys(conn: Connection, session: Session) -> dict[str, int]:
+    """Return the turns of a session that have an idempotency key."""
+    query = select(turns.c.idempotency_key, turns.c.key).where(
+        turns.c.session == session.key, turns.c.idempotency_key.is_not(None)
+    )
+    return {row.idempotency_key: row.key for row in conn.execute(query)}
+
+
 def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     """Return a turn of this owner's sessions; None if not found or not the owner's."""
     if not ids.matches("trn", turn_id):
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": turn_id}
-    row = conn.execute(_SELECT_TURN, values).one_or_none()
+    row = _SELECT_TURN.first(conn, values)
     return None if row is None else turn_from_row(row)
 
 
@@ -261,9 +309,17 @@ def _turn_page_query(*, newest: bool, bounded: bool) -> Select[Any]:
     return query.order_by(position.desc() if newest else position).limit(bindparam("rows", type_=Integer))
 
 
+def is_running(conn: Connection, key: int) -> bool:
+    """Return whether a turn runs, wherever."""
+    running = (turns.c.key == key, turns.c.state == TurnState.RUNNING)
+    return conn.execute(select(turns.c.key).where(*running)).scalar() is not None
+
+
 def running_of(conn: Connection, user: int) -> int:
-    """Return the number of running turns of a user in all workspaces."""
-    return conn.execute(_COUNT_RUNNING, {"of": user}).scalar_one()
+    """Return the number of running turns of a user in all workspaces. Another start of theirs waits."""
+    conn.execute(_LOCK_USER, {"of": user})
+    count: int = _COUNT_RUNNING.scalar(conn, {"of": user})
+    return count
 
 
 def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[UserMessage | ToolMessage, ...]:
@@ -297,6 +353,7 @@ def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
     return UserMessage(row.content, images, files)
 
 
-def turn_from_row(row: Row[Any]) -> TurnRow:
+def turn_from_row(row: Any) -> TurnRow:
     """Return the turn of a row of its table."""
-    return msgspec.convert(row, TurnRow, from_attributes=True)
+    values = zip(TurnRow.__struct_fields__, _turn_values(row), strict=True)
+    return msgspec.convert(dict(values), TurnRow)

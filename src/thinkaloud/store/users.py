@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, search
+from thinkaloud.store.locks import lock_until_commit
 from thinkaloud.store.rows import ApiToken, Owner, ThinkingShown, TurnState, User, Workspace
 from thinkaloud.store.schema import members, messages, sessions, tokens, turns, workspaces
 from thinkaloud.store.schema import thinking_rules as rules
@@ -31,6 +32,7 @@ _SECRET_BYTES = 32
 
 def ensure_local(conn: Connection, now_ms: int) -> Owner:
     """Return the user of a gateway without authentication; create the user if necessary."""
+    _lock_names(conn)
     row = _user_row(conn, LOCAL_USER)
     user = add_user(conn, LOCAL_USER, now_ms) if row is None else _user_from_row(row)
     return Owner(user.key, add_member(conn, user.key, DEFAULT_WORKSPACE, now_ms).key)
@@ -39,6 +41,7 @@ def ensure_local(conn: Connection, now_ms: int) -> Owner:
 def add_user(conn: Connection, name: str, now_ms: int, workspace: str = DEFAULT_WORKSPACE) -> User:
     """Create a user in a workspace; create the workspace if necessary."""
     _check_name(name, "user")
+    _lock_names(conn)
     if _user_row(conn, name) is not None:
         raise Refused(f"The user {name} already exists. Choose another name.")
     values = {"id": ids.new("usr"), "name": name, "created_ms": now_ms}
@@ -79,6 +82,7 @@ def remove_user(conn: Connection, name: str) -> None:
 
 def add_member(conn: Connection, user: int, workspace_name: str, now_ms: int) -> Workspace:
     """Add a user to a workspace; create the workspace if necessary. A second call changes nothing."""
+    _lock_names(conn)
     workspace = _ensure_workspace(conn, workspace_name, now_ms)
     values = {"user": user, "workspace": workspace.key}
     membership = select(members.c.user).where(members.c.user == user, members.c.workspace == workspace.key)
@@ -165,6 +169,11 @@ def _check_name(name: str, label: str) -> None:
             f"{quoted(name)} is not a valid name of a {label}. Use 1 to 64 letters from a to z or A to Z, "
             "digits, and . _ - @"
         )
+
+
+def _lock_names(conn: Connection) -> None:
+    """Let no other transaction add a user, a workspace or a member: both could add the same one."""
+    lock_until_commit(conn, "users")
 
 
 def _user_row(conn: Connection, name: str) -> Row[Any] | None:

@@ -6,6 +6,8 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
+KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 _FOLLOW_THE_PREVIOUS = """
     UPDATE turns SET parent = (
         SELECT previous.key FROM turns AS previous
@@ -17,6 +19,6 @@ _FOLLOW_THE_PREVIOUS = """
 
 def upgrade() -> None:
     """Add the column. The turns of existing sessions follow each other in a straight line."""
-    op.add_column("turns", sa.Column("parent", sa.Integer(), nullable=True))
+    op.add_column("turns", sa.Column("parent", KEY, nullable=True))
     op.execute(_FOLLOW_THE_PREVIOUS)
     op.create_index(op.f("ix_turns_session_parent"), "turns", ["session", "parent"], unique=False)

@@ -6,12 +6,14 @@ from alembic import op
 revision = "0005"
 down_revision = "0004"
 
+KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     """Add the table. All messages of existing sessions are indexed."""
     op.create_table(
         "unindexed",
-        sa.Column("message", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("message", KEY, autoincrement=False, nullable=False),
         sa.Column("after", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
             ["message"], ["messages.key"], name=op.f("fk_unindexed_message"), ondelete="CASCADE"

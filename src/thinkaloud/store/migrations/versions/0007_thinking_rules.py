@@ -6,12 +6,14 @@ from alembic import op
 revision = "0007"
 down_revision = "0006"
 
+KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     """Add the table. Without a rule a user sees everything."""
     op.create_table(
         "thinking_rules",
-        sa.Column("user", sa.Integer(), nullable=False),
+        sa.Column("user", KEY, nullable=False),
         sa.Column("agent", sa.Text(), nullable=False),
         sa.Column("shown", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
