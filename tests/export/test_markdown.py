@@ -552,7 +552,7 @@ def nasty(size: int) -> dict[str, list[Event]]:
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("shape", sorted(nasty(8)))
 def test_markdown_takes_linear_time(shape: str, style: ThinkingStyle) -> None:
-    """Twice the size takes about twice as long, to write and to read."""
+    """S18: twice the size takes about twice as long, to write and to read."""
 
     def writing(size: int) -> Callable[[], object]:
         record = session(TurnStarted(), *nasty(size)[shape], STOP)

@@ -28,6 +28,10 @@ class Exchange(msgspec.Struct, frozen=True):
     created_ms: int | None = None
     follows: int | UnsetType = UNSET
     """The index of the exchange that this one follows, -1 for none; unset for the one before it."""
+    key: str | UnsetType = UNSET
+    """Identifies an exchange of an imported conversation, so that it is imported once."""
+    follows_key: str | UnsetType = UNSET
+    """Replaces `follows` if the exchange that this one follows is in another file of the same source."""
 
     @property
     def turn(self) -> Turn:
@@ -38,6 +42,14 @@ class Exchange(msgspec.Struct, frozen=True):
         return turn
 
 
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A conversation of another program: the program, its id there, and the id of the one it belongs to."""
+
+    client: str
+    conversation: str
+    parent: str = ""
+
+
 class SessionRecord(msgspec.Struct, frozen=True):
     """All of a session that a file holds."""
 
@@ -46,6 +58,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     exchanges: tuple[Exchange, ...] = ()
     agent: str = ""
     """The id of the agent that answers; empty if a model does."""
+    source: Source | None = None
+    """Where the session was imported from; None if from a file of Thinkaloud."""
 
 
 def turns_of(record: SessionRecord) -> list[Turn]:
@@ -156,6 +170,7 @@ class _SessionFile(_JsonVersion):
     exchanges: tuple[Exchange, ...]
     agent: str | UnsetType = UNSET
     """Unset without an agent, so that the file is the same as an earlier version wrote."""
+    source: Source | UnsetType = UNSET
 
 
 def write_json(record: SessionRecord) -> bytes:
@@ -163,9 +178,9 @@ def write_json(record: SessionRecord) -> bytes:
     turns_of(record)
     branched = any(exchange.follows is not UNSET for exchange in record.exchanges)
     version = VERSION if branched else STRAIGHT_VERSION
-    agent = record.agent or UNSET
+    agent, source = record.agent or UNSET, record.source or UNSET
     return msgspec.json.encode(
-        _SessionFile(version, record.title, record.created_ms, record.exchanges, agent)
+        _SessionFile(version, record.title, record.created_ms, record.exchanges, agent, source)
     )
 
 
@@ -180,7 +195,8 @@ def read_json(data: bytes) -> SessionRecord:
             "with `thinkaloud`, `title`, `created_ms` and `exchanges`."
         ) from None
     agent = "" if file.agent is UNSET else file.agent
-    record = SessionRecord(file.title, file.created_ms, file.exchanges, agent)
+    source = None if file.source is UNSET else file.source
+    record = SessionRecord(file.title, file.created_ms, file.exchanges, agent, source)
     turns_of(record)
     _check_branches(record)
     return record

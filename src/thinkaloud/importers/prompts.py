@@ -1,0 +1,92 @@
+"""Reads what a user sent: text, images and files in the parts of OpenAI's and Anthropic's messages."""
+
+from typing import Any
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import File, Image, ToolMessage, UserMessage
+from thinkaloud.dialects.client_request import checked_image, checked_pdf, image_from_url, joined_message
+from thinkaloud.importers.conversation import Unread
+from thinkaloud.importers.json_values import array, mapping, string
+
+_TEXT_TYPES = ("text", "input_text", "output_text")
+
+
+def read_prompt(content: Any, unread: Unread) -> UserMessage | None:
+    """Return the message in a text or a list of parts; None if nothing of it can be read."""
+    if isinstance(content, str):
+        return UserMessage(content) if content else None
+    texts: list[str] = []
+    images: list[Image] = []
+    files: list[File] = []
+    for part in content if isinstance(content, list) else ():
+        kind = string(part, "type")
+        if isinstance(part, str):
+            texts.append(part)
+        elif kind in _TEXT_TYPES:
+            texts.append(string(part, "text"))
+        elif kind in ("image", "image_url", "input_image"):
+            _add_read(images, _image, part, unread, "image that is not in the file")
+        elif kind == "document":
+            _add_read(files, _document, part, unread, "document that is not a PDF in the file")
+        elif kind != "tool_result":
+            unread.add(f"part of type {kind[:40]!r} of a prompt")
+    if any(texts) or images or files:
+        return joined_message(texts, images, files)
+    return None
+
+
+def read_results(content: Any, unread: Unread) -> tuple[ToolMessage, ...]:
+    """Return the tool results in the parts of an Anthropic message."""
+    parts = content if isinstance(content, list) else ()
+    return tuple(
+        ToolMessage(
+            string(part, "tool_use_id"),
+            result_text(part.get("content"), unread),
+            failed=part.get("is_error") is True,
+        )
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == "tool_result"
+    )
+
+
+def result_text(content: Any, unread: Unread) -> str:
+    """Return the text of a tool result: a text, or the texts of its parts."""
+    if isinstance(content, str):
+        return content
+    texts = []
+    for part in content if isinstance(content, list) else ():
+        text = part if isinstance(part, str) else string(part, "text")
+        if text:
+            texts.append(text)
+        elif isinstance(part, dict):
+            unread.add(f"part of type {string(part, 'type')[:40]!r} of a tool result")
+    return "\n\n".join(texts)
+
+
+def _add_read(target: list[Any], read: Any, part: Any, unread: Unread, what: str) -> None:
+    try:
+        target.append(read(part))
+    except Refused:
+        unread.add(what)
+
+
+def _image(part: dict[str, Any]) -> Image:
+    url = part.get("image_url")
+    if url is not None:
+        return image_from_url(string(url, "url") if isinstance(url, dict) else str(url))
+    source = mapping(part, "source")
+    if string(source, "url"):
+        return image_from_url(string(source, "url"))
+    return checked_image(string(source, "media_type"), string(source, "data"))
+
+
+def _document(part: dict[str, Any]) -> File:
+    return checked_pdf(string(mapping(part, "source"), "data"), string(part, "title"))
+
+
+def text_of_parts(content: Any) -> str:
+    """Return a text, or the joined texts of parts."""
+    if isinstance(content, str):
+        return content
+    wrapped = {"parts": content}
+    return "\n\n".join(filter(None, (string(part, "text") for part in array(wrapped, "parts"))))
