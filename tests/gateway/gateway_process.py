@@ -7,9 +7,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import aiohttp
@@ -32,9 +33,11 @@ class GatewayProcess:
         *options: str,
         settings: Settings | None = None,
         program: str = "thinkaloud",
+        variables: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.home = home
-        self.url = ""
+        self._url = ""
+        self._variables = variables
         self.start_duration_s = 0.0
         """Duration of the last start, until the first response."""
         self.killed = False
@@ -43,8 +46,13 @@ class GatewayProcess:
         if settings is not None:
             command = ["tests.gateway.serve_with_settings", msgspec.json.encode(settings).decode()]
         self._command = [sys.executable, "-m", *command]
-        home.mkdir(exist_ok=True)
+        home.mkdir(exist_ok=True, parents=True)
         (home / "catalog.toml").write_text(CATALOG_ROW.format(url=provider), "utf-8")
+
+    @property
+    def url(self) -> str:
+        """The address of the last start."""
+        return self._url
 
     @property
     def database(self) -> Path:
@@ -69,16 +77,16 @@ class GatewayProcess:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=ROOT,
-                env={**os.environ, "THINKALOUD_HOME": str(self.home)},
+                env={**os.environ, "THINKALOUD_HOME": str(self.home), **self._variables},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
             )
         assert self._process.stdout
-        self.url = (await asyncio.to_thread(self._process.stdout.readline)).strip()
+        self._url = (await asyncio.to_thread(self._process.stdout.readline)).strip()
         self.start_duration_s = time.monotonic() - started_at_s
-        assert self.url, f"the gateway does not start: {self.errors[-2000:]}"
+        assert self._url, f"the gateway does not start: {self.errors[-2000:]}"
 
     async def kill(self) -> None:
         """Kill it with SIGKILL."""

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
 import aiohttp
@@ -57,9 +59,22 @@ def large_import(block_count: int) -> bytes:
     return msgspec.json.encode(record)
 
 
-async def put_under_load(http: aiohttp.ClientSession, url: str, data: bytes, exports: int) -> None:
-    """Import a file, then import it again beside exports and a search, and delete it."""
+def put_under_load(url: str, load: HeavyLoad) -> float:
+    """Put a gateway under load. Return how many seconds it took."""
+    data = large_import(load.blocks)
+    assert len(data) < 10 * 2**20, "a larger body is refused"
+    begun_s = time.monotonic()
+    asyncio.run(_send_load(url, data, load.exports))
+    return time.monotonic() - begun_s
 
+
+async def _send_load(url: str, data: bytes, exports: int) -> None:
+    """Import a file, then import it again beside exports and a search, and delete it."""
+    async with aiohttp.ClientSession() as http:
+        await _send_requests(http, url, data, exports)
+
+
+async def _send_requests(http: aiohttp.ClientSession, url: str, data: bytes, exports: int) -> None:
     async def call(method: str, path: str, data: bytes | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if data else {}
         async with http.request(
@@ -101,18 +116,19 @@ async def watch_stream(url: str, turn: str, silence: Silence, stop: asyncio.Even
 
 async def measure_silence(gateway: GatewayProcess, load: HeavyLoad) -> LoadResult:
     """Put a gateway with live streams under load. Return how long a stream was silent at worst."""
-    data = large_import(load.blocks)  # made beforehand: streams are read in this thread
-    assert len(data) < 10 * 2**20, "a larger body is refused"
-    async with start_caller(gateway) as caller, aiohttp.ClientSession() as http:
-        stop, silence = asyncio.Event(), Silence()
-        turns = [await caller.start_turn(STEADY) for _ in range(load.streams)]
-        watchers = [asyncio.create_task(watch_stream(gateway.url, turn, silence, stop)) for turn in turns]
-        await asyncio.sleep(IDLE_S / 2)  # until all streams are open
-        silence.take()
-        await asyncio.sleep(IDLE_S)
-        idle_silence_s, begun_s = silence.take(), time.monotonic()
-        await put_under_load(http, gateway.url, data, load.exports)
-        seconds = time.monotonic() - begun_s
-        stop.set()
-        await asyncio.gather(*watchers)
-        return LoadResult(seconds, silence.take(), idle_silence_s)
+    loop = asyncio.get_running_loop()
+    # The load comes from a process of its own: this one must notice every event when it arrives.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        await loop.run_in_executor(processes, int)  # the process is started before anything is measured
+        async with start_caller(gateway) as caller:
+            stop, silence = asyncio.Event(), Silence()
+            turns = [await caller.start_turn(STEADY) for _ in range(load.streams)]
+            watchers = [asyncio.create_task(watch_stream(gateway.url, turn, silence, stop)) for turn in turns]
+            await asyncio.sleep(IDLE_S / 2)  # until all streams are open
+            silence.take()
+            await asyncio.sleep(IDLE_S)
+            idle_silence_s = silence.take()
+            seconds = await loop.run_in_executor(processes, put_under_load, gateway.url, load)
+            stop.set()
+            await asyncio.gather(*watchers)
+            return LoadResult(seconds, silence.take(), idle_silence_s)

@@ -39,26 +39,39 @@ fact = {{ as_of = "2026-01-01", source = "a test" }}
 class WordScript(NamedTuple):
     """The words of a response, with their pace."""
 
-    thoughts: list[str]
-    answer: list[str]
+    thought_count: int
+    answer_count: int
     interval_s: float
+    size_bytes: int = 0
+    filler: str = "x"
 
     @classmethod
     def from_model_name(cls, model: str) -> "WordScript":
         match = _MODEL_NAME.fullmatch(model.removeprefix("paced/"))
         assert match, f"{model} does not say what it will say"
         thoughts, answer, every_ms, size = (int(number or 0) for number in match.groups()[:4])
-        filler = "思" if match[5] else "x"
-        return cls(
-            [f" pensée-{number} ".rjust(size, filler) for number in range(thoughts)],
-            [f" réponse-{number}→ ".rjust(size, filler) for number in range(answer)],
-            every_ms / 1000,
-        )
+        return cls(thoughts, answer, every_ms / 1000, size, "思" if match[5] else "x")
+
+    @property
+    def word_count(self) -> int:
+        """The number of all words."""
+        return self.thought_count + self.answer_count
 
     @property
     def text(self) -> tuple[str, str]:
         """Return the whole reasoning and the whole answer."""
-        return "".join(self.thoughts), "".join(self.answer)
+        words = [self._word(number) for number in range(self.word_count)]
+        return "".join(words[: self.thought_count]), "".join(words[self.thought_count :])
+
+    def delta(self, number: int) -> dict[str, str]:
+        """Return one word as a delta. A long response is not made in advance: others would wait for it."""
+        field = "reasoning_content" if number < self.thought_count else "content"
+        return {field: self._word(number)}
+
+    def _word(self, number: int) -> str:
+        is_thought = number < self.thought_count
+        word = f" pensée-{number} " if is_thought else f" réponse-{number - self.thought_count}→ "
+        return word.rjust(self.size_bytes, self.filler)
 
 
 def expected(model: str) -> tuple[str, str]:
@@ -79,17 +92,18 @@ async def answer_request(request: web.Request) -> web.StreamResponse:
 
 async def _write_words(response: web.StreamResponse, script: WordScript) -> None:
     """Write each word when it is due. Late words are sent together."""
-    deltas = [{"reasoning_content": word} for word in script.thoughts]
-    deltas += [{"content": word} for word in script.answer]
     clock = asyncio.get_running_loop().time
     started_s, sent_count = clock(), 0
-    while sent_count < len(deltas):
+    while sent_count < script.word_count:
         due = sent_count + 1 if not script.interval_s else int((clock() - started_s) / script.interval_s) + 1
         if due <= sent_count:
             await asyncio.sleep(started_s + sent_count * script.interval_s - clock())
             continue
-        await response.write(b"".join(_event({"delta": delta}) for delta in deltas[sent_count:due]))
-        sent_count = min(due, len(deltas))
+        due = min(due, script.word_count)
+        await response.write(
+            b"".join(_event({"delta": script.delta(number)}) for number in range(sent_count, due))
+        )
+        sent_count = due
     await response.write(_event({"delta": {}, "finish_reason": "stop"}) + b"data: [DONE]\n\n")
 
 

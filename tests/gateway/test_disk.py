@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 from tests.server.caller import quick_settings
 from tests.server.caller import start_gateway as calling_in_process
 
-from thinkaloud.store.log import LogConfig
+from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.sqlite import SqliteDatabase
 
 MODEL = "r300-c300-ms10"

@@ -107,6 +107,8 @@ async def until_given_up(caller: Caller, sockets_before: int) -> None:
 def test_two_hundred_stalled_readers_use_little_memory_and_are_disconnected(
     tmp_path: Path, provider: str, model: str
 ) -> None:
+    """S17."""
+
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
         async with start_caller(gateway) as caller:

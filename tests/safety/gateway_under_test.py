@@ -27,6 +27,8 @@ from thinkaloud.server.run import ServeOptions, start_server
 from thinkaloud.simulators import Script, ScriptedAnswer, Simulator, run_simulator
 from thinkaloud.simulators.script import ReceivedPrompt
 from thinkaloud.store import schema, users
+from thinkaloud.store.database import Database
+from thinkaloud.store.postgres import open_postgres
 from thinkaloud.store.rows import Owner, TurnState
 from thinkaloud.store.sqlite import open_database
 
@@ -250,7 +252,7 @@ def _read_all_rows(conn: Connection) -> Rows:
 
 @contextmanager
 def run_gateway(
-    folder: Path,
+    place: Path | str,
     options: ServeOptions = TOKEN_REQUIRED,
     *,
     models: Mapping[str, Script] | None = None,
@@ -258,7 +260,10 @@ def run_gateway(
     routes: Sequence[ApiRoute] = ROUTES,
     rows: str = "",
 ) -> Iterator[GatewayUnderTest]:
-    """Run a gateway until the block ends. `models` are simulators with scripts, `rows` further providers."""
+    """Run a gateway until the block ends. `models` are simulators with scripts, `rows` further providers.
+
+    `place` is a folder for SQLite, or the address of a PostgreSQL.
+    """
     started, stop_event = threading.Event(), threading.Event()
     gateways: list[GatewayUnderTest] = []
     errors: list[BaseException] = []
@@ -269,14 +274,18 @@ def run_gateway(
             servers = {
                 name: await enter(run_simulator(name, script=script)) for name, script in scripts.items()
             }
-            database = await enter(open_database(folder / "thinkaloud.db"))
+            database: Database = (
+                await enter(open_postgres(place))
+                if isinstance(place, str)
+                else await enter(open_database(place / "thinkaloud.db"))
+            )
             catalog = catalog_with(*servers.values(), extra=rows)
             gateway = Gateway(
                 database, catalog, settings=settings or quick_settings(), client=client_without_retries()
             )
             await enter(gateway)
             server = await enter(start_server(gateway, options, routes=routes))
-            gateways.append(GatewayUnderTest(gateway, server.port, server.token, folder, servers))
+            gateways.append(GatewayUnderTest(gateway, server.port, server.token, Path(place), servers))
             started.set()
             await asyncio.to_thread(stop_event.wait)
 

@@ -76,6 +76,7 @@ TABLE = {
     "POST /api/sessions/{session}/turns": private(202, {"prompt": "Hello."}),
     "GET /api/turns/{turn}": private(200),
     "GET /api/turns/{turn}/events": private(200),
+    "GET /api/turns/{turn}/context": private(200),
     "POST /api/turns/{turn}/cancel": private(202),
     "POST /api/turns/{turn}/answer-now": private(202),
     "POST /api/turns/{turn}/approvals": private(422, {"block": 0, "granted": True}),
@@ -88,6 +89,7 @@ TABLE = {
     "GET /api/preferences": for_each_user(200),
     "PUT /api/preferences": for_each_user(200, {"language": "pt-BR"}),
     "GET /api/workspaces": for_each_user(200),
+    "GET /api/figures": for_each_user(200),
     "GET /api/search": for_each_user(200, query=f"?q={PROMPT}&scope=prompts,answers,tools,thoughts"),
 }
 WITH_A_RUNNING_TURN = [f"POST /api/turns/{{turn}}/{act}" for act in ("cancel", "answer-now", "approvals")]
@@ -195,6 +197,7 @@ CASES = [
 
 @pytest.mark.parametrize(("route", "role", "form"), CASES)
 def test_access_matrix(route: ApiRoute, role: str, form: str, stage: GatewayWithPeople) -> None:
+    """S6, S8."""
     row = row_of(route)
     resources = create_resources(stage, route)
     try:

@@ -37,7 +37,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackTarget]:
 
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_injected_text_breaks_nothing(field: str, target: AttackTarget) -> None:
-    """SQL, search syntax, SSE frames, JSON and odd characters (S10, S19) in every text field."""
+    """S10, S19: SQL, search syntax, SSE frames, JSON and odd characters in every text field."""
     for text in ALL_TEXTS:
         response = TEXT_FIELDS[field](target, text)
         assert 200 <= response.status < 500, (text, response)
@@ -218,7 +218,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
 
 @pytest.mark.parametrize("where", BODIES, ids=" ".join)
 def test_internal_fields_in_a_body_are_refused(where: tuple[str, str], target: AttackTarget) -> None:
-    """Owner, destination and id are never taken from a body (S7, S12)."""
+    """S7, S9, S12: owner, destination and id are never taken from a body."""
     method, path = where[0], where[1].format(session=target.session, turn=target.turn, agent=target.agent)
     rows_before = target.gateway.all_rows()
     for name, value in SNEAKED.items():

@@ -114,13 +114,14 @@ RENAME_ROUTE = next(route for route in ROUTES if key(route) == "PATCH /api/sessi
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_dns_rebinding_is_refused(host: str, target: RebindingTarget) -> None:
-    """DNS rebinding (S13): a name that an attacker points at this machine is not allowed."""
+    """S13: DNS rebinding: a name that an attacker points at this machine is not allowed."""
     for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
         check_refused(target, route, [JSON], {400, 421}, target.fill(host))
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_foreign_origins_are_refused(origin: str, target: RebindingTarget) -> None:
+    """S13."""
     for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
         check_refused(target, route, [JSON, ("Origin", target.fill(origin))], {403})
 
@@ -136,7 +137,7 @@ def test_cross_site_sec_fetch_site_is_refused(site: str, target: RebindingTarget
 def test_csrf_with_simple_requests_is_refused(
     content_type: str, route: ApiRoute, target: RebindingTarget
 ) -> None:
-    """CSRF: also from an old browser without Origin and Sec-Fetch-Site, and with an empty form."""
+    """S13: CSRF: also from an old browser without Origin and Sec-Fetch-Site, and with an empty form."""
     headers = [("Content-Type", content_type)]
     evil = [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site"), ("Cookie", "a=b")]
     with fresh_target(target) as fresh:

@@ -172,7 +172,7 @@ def _misuse(scene: LeakCheck) -> None:
 
 
 def test_no_leak_in_normal_use(tmp_path: Path, keys: dict[str, str]) -> None:
-    """Turns, cancels, disconnects, export, import, search, metrics, OpenAPI and stop."""
+    """S5, S20: turns, cancels, disconnects, export, import, search, metrics, OpenAPI and stop."""
     with check_for_leaks(tmp_path, keys) as scene:
         _use_normally(scene)
 

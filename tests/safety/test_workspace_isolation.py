@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as run_machine
+from tests.postgres_server import shared_server
 from tests.safety.gateway_under_test import GatewayUnderTest, run_gateway
 from tests.safety.workspace_machine import WorkspaceMachine
+from tests.store.engines import migrated_template
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +54,18 @@ def test_workspaces_are_isolated(gateway: GatewayUnderTest) -> None:
     WorkspaceMachine.action_counts.clear()
     run_machine(WorkspaceMachine, settings=LIMITS)
     assert {name for name, times in WorkspaceMachine.action_counts.items() if times} == EXPECTED_ACTIONS
+
+
+def test_workspaces_are_isolated_over_two_gateways_on_postgres(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6, S7: the same over two gateways on one PostgreSQL; each request goes to the other one."""
+    name = shared_server().new_database(migrated_template())
+    url = shared_server().url(name)
+    with run_gateway(url) as first, run_gateway(url) as second:
+        monkeypatch.setattr(WorkspaceMachine, "gateway", first, raising=False)
+        monkeypatch.setattr(WorkspaceMachine, "other_gateway", second)
+        WorkspaceMachine.action_counts.clear()
+        run_machine(WorkspaceMachine, settings=settings(LIMITS, max_examples=2))
+        tried = [name.rpartition(", ")[2] for name, times in WorkspaceMachine.action_counts.items() if times]
+        assert tried.count("own") > 3
+        assert tried.count("foreign") > 3
+    shared_server().drop_database(name)

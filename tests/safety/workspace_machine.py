@@ -76,11 +76,14 @@ class WorkspaceMachine(RuleBasedStateMachine):
     """
 
     gateway: GatewayUnderTest
+    other_gateway: ClassVar[GatewayUnderTest | None] = None
+    """A second one on the same database. Then requests go to both in turn."""
     action_counts: ClassVar[Counter[str]] = Counter()
     """Counts of actions over all runs, by the owner and by others."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.request_count = 0
         self.sessions: dict[str, KnownSession] = {}
         self.agents: dict[str, KnownAgent] = {}
         self.languages: dict[Member, str] = {}
@@ -118,7 +121,9 @@ class WorkspaceMachine(RuleBasedStateMachine):
         return self.gateway.write(lambda conn: users.add_member(conn, user, workspace, NOW_MS)).id
 
     def request(self, member: Member, method: str, path: str, body: Any = None) -> HttpResponse:
-        return self.gateway.request(method, path, body, self.headers[member])
+        self.request_count += 1
+        gateway = self.other_gateway if self.request_count % 2 and self.other_gateway else self.gateway
+        return gateway.request(method, path, body, self.headers[member])
 
     def about(self, draw: Draw, names: list[str], action: str) -> tuple[Member, str, bool]:
         """Draw a member, a known id, and whether the id is the member's. Half the time it is."""

@@ -23,7 +23,7 @@ from thinkaloud.server.gateway import Gateway, Settings
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.run import start_server
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.store.log import LogConfig
+from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.sqlite import SqliteDatabase, open_database
 from thinkaloud.transcript import Turn, apply
 

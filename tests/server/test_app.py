@@ -1,7 +1,6 @@
 """The ASGI application: the same checks for every request, and a response to every error."""
 
 import asyncio
-import gc
 import json
 import logging
 import select
@@ -285,6 +284,7 @@ def _chunked(body: bytes, size: int) -> bytes:
     ("size", "status"), [(MAX_BODY_BYTES - 1, 200), (MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)]
 )
 def test_body_size_limit_is_exact(size: int, status: int, limited_gateway: GatewayThread) -> None:
+    """S16."""
     assert limited_gateway.request("/say", [JSON], method="POST", body=_json_of(size)).status == status
     for piece in (70, 4000, 40_000):
         headers = [JSON, ("Transfer-Encoding", "chunked")]
@@ -410,7 +410,7 @@ def test_malformed_headers_are_refused(headers: Headers, status: int, limited_ga
 
 @pytest.mark.parametrize("name", ["X-Pad", "Cookie"])
 def test_header_size_limit_is_exact(name: str, limited_gateway: GatewayThread) -> None:
-    """The path and each header line count, including separators and line ends."""
+    """S16: the path and each header line count, including separators and line ends."""
     host = f"localhost:{limited_gateway.port}"
     other_bytes = len("/who") + len("Host") + len(host) + 4 + len(name) + 4
     for size, status in ((4095, 200), (4096, 200), (4097, 431)):
@@ -490,17 +490,22 @@ def test_data_that_is_not_http_gets_a_json_error(data: bytes, limited_gateway: G
 
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_keep_alive_and_tcp_nodelay(
-    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options: list[int] = []
+    connection_made = LimitedHttpProtocol.connection_made
+
+    def record_option(protocol: LimitedHttpProtocol, transport: asyncio.Transport) -> None:
+        connection_made(protocol, transport)
+        raw_socket = transport.get_extra_info("socket")
+        options.append(raw_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(LimitedHttpProtocol, "connection_made", record_option)
     with run_gateway(tmp_path, loop_factory=new_loop) as gateway, gateway.connect() as connection:
         for _ in range(3):
             connection.sendall(b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert read_response(connection).status == 200
-        port = connection.getsockname()[1]
-        connections = [one for one in gc.get_objects() if isinstance(one, LimitedHttpProtocol)]
-        [protocol] = [one for one in connections if one.client == ("127.0.0.1", port)]
-        raw_socket = protocol.transport.get_extra_info("socket")
-        assert raw_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert options == [1], "one connection, and nothing is held back on it"
 
 
 def test_unexpected_error_is_logged_once_and_shows_no_details(

@@ -291,7 +291,7 @@ BAD_TOKENS = [
 def test_invalid_token_is_refused_even_if_none_is_needed(
     secret: str, form: Form, local_gateway: GatewayThread, shared_gateway: GatewayThread
 ) -> None:
-    """Also where no token is needed, and on public routes."""
+    """S9: also where no token is needed, and on public routes."""
     for gateway in (local_gateway, shared_gateway):
         for path in ("/who", "/open", "/of/ses_x"):
             response = gateway.request(path, [form(secret)])
@@ -316,6 +316,7 @@ def test_spellings_of_bearer_are_accepted(value: str, shared_gateway: GatewayThr
 
 
 def test_two_different_tokens_are_refused(shared_gateway: GatewayThread) -> None:
+    """S8."""
     other = new_start_token()
     assert (
         shared_gateway.request("/who", [bearer(shared_gateway.token), api_key(shared_gateway.token)]).status
@@ -363,7 +364,7 @@ def _user(gateway: GatewayThread, name: str, workspace: str = "default") -> tupl
 def test_users_come_with_tokens_of_their_own_until_they_are_revoked(
     form: Form, shared_gateway: GatewayThread
 ) -> None:
-    """A revoked token is worthless with the next request: nothing is remembered."""
+    """S9: a revoked token is worthless with the next request: nothing is remembered."""
     name = f"ana-{form.__name__}"
     _, token_id, secret = _user(shared_gateway, name)
     for _ in range(2):
@@ -417,9 +418,7 @@ class OwnedResources:
 
 def _turn(conn: Connection, session: Session) -> str:
     turn_request = TurnRequest(messages=(), model="m", provider="p")
-    return turns.start_turn(
-        conn, session, turn_request, now_ms=NOW_MS, writer="w", lease_until_ms=NOW_MS
-    ).turn.id
+    return turns.start_turn(conn, session, turn_request, now_ms=NOW_MS, writer="w").turn.id
 
 
 @pytest.fixture(scope="module")

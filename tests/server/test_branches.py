@@ -93,7 +93,7 @@ async def test_json_export_keeps_all_branches_and_imports_them_again(tmp_path: P
         assert "Answer 1." in exported
         assert "two, edited" in await client.export(session, "markdown")
         assert "Answer 1." not in await client.export(session, "markdown")
-        imported = await client.import_session(exported.encode())
+        imported = await client.import_file(exported.encode())
         assert await prompts(caller, imported.id) == ["one", "two, edited", "three"]
         assert await client.export(imported.id, "json") == exported
         straight = await caller.create_session()
@@ -101,7 +101,7 @@ async def test_json_export_keeps_all_branches_and_imports_them_again(tmp_path: P
         assert '"follows"' not in await client.export(straight, "json")
         broken = exported.replace('"follows":0', '"follows":9')
         with pytest.raises(Exception, match="which is not before it"):
-            await client.import_session(broken.encode())
+            await client.import_file(broken.encode())
 
 
 @in_event_loop
@@ -120,6 +120,17 @@ async def test_replaced_turn_of_another_session_is_refused(tmp_path: Path) -> No
 def make_second_version(conn: Connection) -> None:
     """Take back what the migrations after the second one added."""
     for statement in (
+        "ALTER TABLE parts DROP COLUMN images",
+        "ALTER TABLE turns ADD COLUMN lease_until_ms BIGINT",
+        "DROP TABLE commands",
+        "DROP TABLE nodes",
+        "DROP TABLE turn_figures",
+        "DROP INDEX ix_sessions_client_conversation",
+        "ALTER TABLE sessions DROP COLUMN client_conversation",
+        "ALTER TABLE sessions DROP COLUMN parent",
+        "DROP INDEX ix_sessions_pinned",
+        "ALTER TABLE sessions DROP COLUMN pinned",
+        "ALTER TABLE sessions DROP COLUMN client",
         "ALTER TABLE turns DROP COLUMN assistants",
         "DROP TABLE thinking_rules",
         "DROP INDEX ix_sessions_user_workspace_use_number_key",

@@ -329,7 +329,7 @@ def test_refusals_have_the_format_of_the_client(tmp_path: Path, path: str) -> No
         ([], 400),
         (
             {"model": "no-such-model-anywhere", "messages": [{"role": "user", "content": "x"}], "input": "x"},
-            400,
+            404,
         ),
         (
             {

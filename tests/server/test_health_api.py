@@ -13,7 +13,7 @@ from thinkaloud.catalog import builtin_catalog
 from thinkaloud.server.gateway import Gateway
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.store.database import NotSaved
-from thinkaloud.store.log import LogConfig
+from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.sqlite import SqliteDatabase, open_database
 
 

@@ -198,7 +198,7 @@ def test_closed_log_output_is_survived() -> None:
     handler.flush()
     handler.emit(logging.makeLogRecord({"msg": "lost too"}))
     handler.flush()
-    assert handler._lines.unfinished_tasks == 0
+    assert handler.waiting_lines == 0
 
 
 def test_log_file_is_private_and_a_full_disk_prints_nothing(

@@ -124,9 +124,17 @@ def test_events_route_is_an_event_stream() -> None:
     assert set(parameters(stream, "query")) == {"after", "speed"}
 
 
-def test_import_accepts_json_and_markdown() -> None:
+def test_import_accepts_json_markdown_and_files_of_other_programs() -> None:
     content = DOCUMENT["paths"]["/api/import"]["post"]["requestBody"]["content"]
-    assert set(content) == {"application/json", "text/markdown"}
+    assert set(content) == {
+        "application/json",
+        "text/markdown",
+        "application/zip",
+        "application/x-ndjson",
+        "application/jsonl",
+        "application/vnd.sqlite3",
+        "application/octet-stream",
+    }
 
 
 def test_every_status_has_a_description() -> None:

@@ -158,7 +158,7 @@ def test_messages_are_paged_by_turns(tmp_path: Path) -> None:
 
 def test_title_comes_from_the_first_question_at_once_and_never_from_thinking(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT * 3) as caller:
             session = await caller.create_session()
             titles = []
             for question in ("How much is it? Say it.", "And now?"):

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream
 from tests.patience import PATIENCE_S
 from tests.server.caller import (
@@ -27,13 +27,14 @@ from tests.server.caller import (
     wait_until,
 )
 
-from thinkaloud.canon import TurnFailed, TurnStarted
+from thinkaloud.canon import Entry, Finish, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.server.run import LOCAL_ONLY, bind_socket
-from thinkaloud.store import schema, sessions, turns, users
-from thinkaloud.store.finish import drop_timing
-from thinkaloud.store.log import LogConfig
-from thinkaloud.store.recovery import recover
+from thinkaloud.store import sessions, turns, users
+from thinkaloud.store.finish import drop_timing, finished_from_entries, save_imported
+from thinkaloud.store.log_config import LogConfig
+from thinkaloud.store.recovery import Reaper, recover
+from thinkaloud.store.schema import sessions as session_rows
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import BlockStatus, Ending
@@ -194,7 +195,9 @@ def test_event_source_stops_after_the_end_of_an_interrupted_turn(tmp_path: Path)
             claim = update(turn_rows).values(epoch=turn_rows.c.epoch + 1)
             await caller.database.write(lambda conn: conn.execute(claim).rowcount)
             await wait_until(lambda: caller.gateway.turns.running_count == 0)
-            await recover(caller.database, now_ms=caller.gateway.now_ms())
+            await recover(
+                caller.database, Reaper(node="reaper", expired=True), now_ms=caller.gateway.now_ms()
+            )
             result = await caller.read_stream(turn, Last_Event_ID="0")
             assert result.state == "interrupted"
             last = max(result.entries)
@@ -239,7 +242,8 @@ def test_dead_reader_is_noticed_by_the_kernel() -> None:
     with bind_socket(LOCAL_ONLY) as listener:
         listener.listen()
         with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000 + 15 < 45
+            timeout_s = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
+            assert 0 < timeout_s < 45 - 15, "0 is no limit; 15 s is the time between two heartbeats"
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
             idle_s, interval_s, count = (
                 accepted.getsockopt(socket.IPPROTO_TCP, option)
@@ -523,9 +527,7 @@ def test_unfinished_turn_is_interrupted_at_the_next_start(tmp_path: Path) -> Non
                 row = sessions.get(conn, owner, session)
                 assert row is not None
                 turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
-                return turns.start_turn(
-                    conn, row, turn_request, now_ms=now_ms, writer="gone", lease_until_ms=0
-                ).turn.id
+                return turns.start_turn(conn, row, turn_request, now_ms=now_ms, writer="gone").turn.id
 
             turn = await caller.database.write(leave)
         async with start_gateway(tmp_path) as caller:
@@ -537,22 +539,36 @@ def test_unfinished_turn_is_interrupted_at_the_next_start(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
-def test_lease_on_running_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thinkaloud.server.turns.LEASE_MS", 60)
-
+def test_sweep_ends_turns_that_nobody_runs_and_deletes_imports_that_were_given_up(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
-            turn = await caller.start_turn(await caller.create_session())
+        async with start_gateway(tmp_path, settings=quick_settings(sweep_s=0.02)) as caller:
+            left, running = await caller.create_session(), await caller.create_session()
+            gateway, owner = caller.gateway, caller.gateway.local_owner
 
-            async def lease_ms() -> int:
-                column = schema.turns.c.lease_until_ms
-                query = select(column).where(schema.turns.c.id == turn)
-                return await caller.database.read(lambda conn: conn.scalars(query).one())
+            def leave(conn: Connection) -> str:
+                row = sessions.get(conn, owner, left)
+                assert row is not None
+                half = sessions.create(conn, owner, now_ms=1, title="Half")
+                conn.execute(update(session_rows).where(session_rows.c.key == half.key).values(whole=False))
+                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                new = sessions.create(conn, owner, now_ms=1, title="A conversation of long ago")
+                sessions.hide(conn, new)
+                imported = msgspec.structs.replace(turn_request, imported=True)
+                ended = [Entry(seq=0, event=TurnStarted()), Entry(seq=1, event=TurnEnded(Finish.STOP))]
+                save_imported(conn, new, imported, finished_from_entries(ended), created_ms=1)
+                writer = gateway.node.id
+                return turns.start_turn(conn, row, turn_request, now_ms=1, writer=writer).turn.id
 
-            first = await lease_ms()
+            def hidden(conn: Connection) -> int | None:
+                return conn.scalar(select(func.count()).where(~session_rows.c.whole))
+
+            turn = await caller.database.write(leave)
+            assert (await caller.run_turn(running)).state == "done", "a turn that runs is not swept"
+            assert (await caller.read_stream(turn)).state == "interrupted"
             async with asyncio.timeout(PATIENCE_S):
-                while await lease_ms() <= first + 60:
+                while await caller.database.read(hidden) == 2:
                     await asyncio.sleep(0.02)
+            assert await caller.database.read(hidden) == 1, "an import that runs is left alone"
 
     asyncio.run(story())
 

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -29,6 +29,7 @@ from thinkaloud.server.endpoint import (
     Grant,
     RouteRequest,
     RouteResponse,
+    StreamHandler,
 )
 from thinkaloud.server.endpoints.respond import error_for_client, respond
 from thinkaloud.server.errors import (
@@ -74,21 +75,6 @@ _SIMPLE_CONTENT_TYPES = ("text/plain", "application/x-www-form-urlencoded", "mul
 _METHODS_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 
 
-class StreamHandler(Protocol):
-    """Sends the response of a streaming route: `turn_stream.stream_events`."""
-
-    def __call__(
-        self,
-        gateway: "Gateway",
-        grant: Grant,
-        query: Any,
-        headers: Mapping[str, str],
-        receive: Receive,
-        send: Send,
-    ) -> Awaitable[None]:
-        """Send the whole response."""
-
-
 class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The only body that a route without a body accepts: an empty object."""
 
@@ -129,9 +115,12 @@ class GatewayApp:
         self._authenticator = Authenticator(gateway, config)
         endpoints_by_path: dict[str, dict[str, _Endpoint]] = {}
         for route in (*routes, *COMPATIBLE_ROUTES, *static_files.static_routes()):
-            endpoints_by_path.setdefault(route.path, {})[route.method] = _Endpoint(
+            endpoints_by_path.setdefault(route.pattern, {})[route.method] = _Endpoint(
                 route, gateway, self._authenticator, stream
             )
+        self._endpoints_by_path = {
+            path: _PathEndpoints(methods) for path, methods in endpoints_by_path.items() if "{" not in path
+        }
         starlette_routes = [
             StarletteRoute(path, _PathEndpoints(endpoints)) for path, endpoints in endpoints_by_path.items()
         ]
@@ -163,7 +152,12 @@ class GatewayApp:
             context.caller = self._authenticator.check_caller(
                 checked_headers, scope.get("client"), scope.get("server"), scope["http_version"]
             )
-            await self._router(scope, receive, send_secured)
+            path_endpoints = self._endpoints_by_path.get(scope["path"])
+            if path_endpoints is not None:  # most requests: the router would compare the path with all routes
+                scope["path_params"] = {}
+                await path_endpoints(scope, receive, send_secured)
+            else:
+                await self._router(scope, receive, send_secured)
         except ClientGone:
             context.status = context.status or CLIENT_CLOSED_REQUEST
             await _abort_connection(scope)
@@ -182,10 +176,10 @@ class GatewayApp:
         response = error_response(error)
         if context.status:
             return
+        if context.dialect:
+            response = error_for_client(response, context.dialect)
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
         status, body = response.status, response.body
-        if context.dialect:
-            status, body = error_for_client(response, context.dialect)
         headers += [(b"content-type", JSON.encode()), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         # A client that waits for `100 Continue` has sent no body, and a read would ask for it.
@@ -249,7 +243,7 @@ class _Endpoint:
         self._default_query = None if self._has_required_field(route.query) else route.query()
         self._decode_body = msgspec.json.Decoder(route.body or NoBody).decode
         self._compatible = bool(route.dialect) and route.handler is None
-        self._takes_raw_body = route.body is None and route.media_types != (JSON,)
+        self._takes_raw_body = route.body is None and (route.media_types != (JSON,) or bool(route.dialect))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
@@ -299,6 +293,7 @@ class _Endpoint:
                 headers=headers,
                 query=query,
                 body=body,
+                path_params=scope["path_params"],
                 raw_body=raw_body,
             )
         )

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -91,6 +92,7 @@ def hash_token(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
+@lru_cache(maxsize=1024)
 def loopback_address(address: str) -> bool:
     """Return whether an IP address is a loopback address."""
     try:
@@ -224,8 +226,8 @@ class Authenticator:
             raise BadRequest("The request has no Host header. HTTP/1.1 requires one.")
         raise MisdirectedRequest(
             "The name in the Host header is not allowed. The gateway accepts only its own names, which stops "
-            "DNS rebinding. Use the address that was printed at start-up, or start the gateway with "
-            "--allow-host NAME."
+            "DNS rebinding. Use the address that was printed at start-up. Behind a proxy, start the gateway "
+            "with --auth token and --allow-host NAME."
         )
 
     @staticmethod

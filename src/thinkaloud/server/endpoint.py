@@ -7,9 +7,10 @@ refuses.
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import msgspec
+from starlette.types import Receive, Send
 
 from thinkaloud.server.thought_filter import shown_to
 from thinkaloud.store.rows import Owner, Session, StoredAgent, ThinkingShown, TurnRow, User
@@ -82,6 +83,7 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     query: Any = None
     body: Any = None
+    path_params: Mapping[str, str] = {}
     raw_body: bytes = b""
     """The undecoded body, for routes that accept other types than JSON."""
 
@@ -105,6 +107,21 @@ class RouteResponse(msgspec.Struct, frozen=True, kw_only=True):
 Handler = Callable[[RouteRequest], Awaitable[msgspec.Struct | RouteResponse | None]]
 
 
+class StreamHandler(Protocol):
+    """Sends the response of a streaming route: `turn_stream.stream_events`."""
+
+    def __call__(
+        self,
+        gateway: "Gateway",
+        grant: Grant,
+        query: Any,
+        headers: Mapping[str, str],
+        receive: Receive,
+        send: Send,
+    ) -> Awaitable[None]:
+        """Send the whole response."""
+
+
 class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the route table."""
 
@@ -126,3 +143,8 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """Of a compatible endpoint: requests, responses and errors are in the format of this dialect."""
     error_statuses: tuple[int, ...] = ()
     """Error statuses of this route, in addition to those of every route."""
+
+    @property
+    def pattern(self) -> str:
+        """The path for the router. The name of a model may contain slashes."""
+        return self.path.replace("{model}", "{model:path}")

@@ -24,8 +24,9 @@ from thinkaloud.canon.errors import (
     UnknownModel,
     UnknownPreset,
     UnknownProfile,
+    UnsafeAddress,
 )
-from thinkaloud.client.address import UnsafeAddress
+from thinkaloud.importers.json_items import DamagedFile, UnknownFormat
 from thinkaloud.store.agents import NotAgentOwner
 from thinkaloud.store.database import DatabaseInUse, NotSaved
 from thinkaloud.store.sessions import SessionGone, TurnRunning
@@ -39,6 +40,7 @@ REFUSAL_CODES: dict[type[Refused], tuple[int, str]] = {
     Refused: (422, "refused"),
     BadCatalog: (422, "bad_catalog"),
     BudgetTooSmall: (422, "budget_too_small"),
+    DamagedFile: (422, "damaged_file"),
     DatabaseInUse: (422, "in_use"),
     IdempotencyConflict: (409, "idempotency_conflict"),
     KeyMissing: (422, "key_missing"),
@@ -48,6 +50,7 @@ REFUSAL_CODES: dict[type[Refused], tuple[int, str]] = {
     ThinkingNotOffered: (422, "thinking_not_offered"),
     TurnRunning: (409, "turn_running"),
     UnknownDialect: (422, "unknown_dialect"),
+    UnknownFormat: (422, "unknown_format"),
     UnknownLocale: (422, "unknown_locale"),
     UnknownModel: (422, "unknown_model"),
     UnknownPreset: (422, "unknown_preset"),
@@ -194,11 +197,13 @@ class HttpErrorResponse(msgspec.Struct, frozen=True):
     status: int
     detail: ErrorDetail
     headers: ResponseHeaders = ()
+    client_body: bytes = b""
+    """The body in the format of the client of a compatible endpoint."""
 
     @property
     def body(self) -> bytes:
         """The body as JSON."""
-        return _encode_json(ErrorBody(self.detail))
+        return self.client_body or _encode_json(ErrorBody(self.detail))
 
 
 _encode_json = msgspec.json.Encoder().encode
@@ -211,7 +216,7 @@ def error_response(error: Exception) -> HttpErrorResponse:
             return HttpErrorResponse(error.status, ErrorDetail(error.code, str(error)), error.headers)
         case NotSaved():
             detail = ErrorDetail(
-                "not_saved", f"{error} Nothing was changed. Try again when the disk is writable."
+                "not_saved", f"{error} Nothing was changed. Try again when it accepts writes."
             )
             return HttpErrorResponse(503, detail, (("Retry-After", "1"),))
         case SessionGone() | NotAgentOwner():

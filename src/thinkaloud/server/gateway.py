@@ -19,14 +19,15 @@ import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import AgentFile, builtin_agents
-from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.canon import Refused
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
+from thinkaloud.server.commands import CommandRouter
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.node import GatewayNode
 from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
@@ -36,9 +37,10 @@ from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.facts import store_fact
 from thinkaloud.store.index_slices import index_rest
-from thinkaloud.store.log import EventLog, LogConfig
-from thinkaloud.store.recovery import LEASE_MS, recover
+from thinkaloud.store.log import EventLog
+from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.rows import Owner
+from thinkaloud.store.wakeups import Wakeup
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +64,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """If an entry waits longer for the disk, the gateway is not ready and starts no turn."""
     revoked_s: float = 2.0
     """How often the tokens of open streams are checked."""
-    sweep_s: float = LEASE_MS / 3000
-    """How often leases are renewed and turns without a writer are ended."""
+    sweep_s: float = 5.0
+    """How often turns without a writer are looked for and ended."""
+    lease_s: float = 15.0
+    """A gateway that has not renewed its lease for this long counts as dead, if others share its database."""
     timeouts: Timeouts = TIMEOUTS
     """How long to wait for providers."""
     full_sync: bool = False
@@ -101,7 +105,9 @@ class Gateway:
         self.gateway_agents = gateway_agents or builtin_agents()
         """The agents that the operator configured, by name. All users may use them."""
         self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
+        self.node = GatewayNode(self)
         self.turns = TurnRegistry(self)
+        self.commands = CommandRouter(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
         self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
         self.workers = WorkerPool()
@@ -120,6 +126,19 @@ class Gateway:
             lambda: self.log.unsaved_bytes,
         )
 
+        if self.log.follower is not None:
+            follower = self.log.follower
+            self.metrics.add_gauge(
+                "thinkaloud_followed_turns",
+                "Turns of other gateways that have readers here.",
+                lambda: follower.followed,
+            )
+            self.metrics.add_gauge(
+                "thinkaloud_lease_seconds",
+                "How long the lease of this gateway still lasts.",
+                lambda: self.node.lease_left_s,
+            )
+
     def now_ms(self) -> int:
         """Return the wall clock time."""
         return time.time_ns() // 1_000_000
@@ -131,7 +150,8 @@ class Gateway:
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             self.preferences.local_owner = self.local_owner
             await self.database.write(self.preferences.adopt_stored)
-            recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
+            recovery = await self.node.join()
+            stack.push_async_callback(self.node.leave)
             if recovery.ended:
                 count = len(recovery.ended)
                 turns = "1 unfinished turn was" if count == 1 else f"{count} unfinished turns were"
@@ -142,7 +162,11 @@ class Gateway:
                 await stack.enter_async_context(self.client)
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
-            self._run_in_background(stack, self.turns.keep_leases())
+            self._run_in_background(stack, self.node.end_abandoned_turns())
+            if not self.database.exclusive:
+                await stack.enter_async_context(self.database.listen(self._on_wakeup))
+                self._run_in_background(stack, self.node.keep_lease())
+                self._run_in_background(stack, self.commands.run())
             self._run_in_background(stack, self._disconnect_revoked())
             if self.settings.forget_timing_after_days is not None:
                 self._run_in_background(
@@ -168,6 +192,21 @@ class Gateway:
         await self.turns.stop(self.settings.grace_s)
         await self.reader_slots.close()
 
+    def _on_wakeup(self, wakeup: Wakeup) -> None:
+        if wakeup.replaced:
+            self._on_failover()
+        elif wakeup.commands:
+            self.commands.wake(wakeup)
+        elif self.log.follower is not None:
+            self.log.follower.wake(wakeup)
+
+    def _on_failover(self) -> None:
+        """Let all readers come back. Those that have entries which are not in the database start again."""
+        logger.warning("the database is another server now, after a failover; readers come back")
+        assert self.log.follower is not None
+        self.reader_slots.disconnect_all()
+        self.log.follower.forget_all()
+
     @staticmethod
     def _run_in_background(stack: AsyncExitStack, coroutine: Coroutine[Any, Any, None]) -> None:
         stack.push_async_callback(_cancel_task, asyncio.create_task(coroutine))
@@ -176,7 +215,7 @@ class Gateway:
         """Rebuild the search index if another version of Thinkaloud wrote it."""
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
-            await self.database.write(search.rebuild_index)
+            await self.database.write(search.rebuild_outdated_index)
         await index_rest(self.database)
 
     async def _check_writable(self) -> None:
@@ -197,7 +236,9 @@ class Gateway:
                 continue
             try:
                 valid = await self.database.read(partial(users.valid_tokens, hashes=token_hashes))
-            except Exception:  # the next round asks again; without a database no stream reads anything new
+            except NotSaved:  # the next round asks again; without a database no stream reads anything new
+                continue
+            except Exception:
                 logger.exception("the tokens of open streams could not be checked; retrying")
             else:
                 self.reader_slots.disconnect(token_hashes - valid)

@@ -1,48 +1,21 @@
 """uvicorn's HTTP protocol with limits. By itself it accepts headers and trailers of any length and time.
 
-Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message. A
-request that is refused here never reaches the application, so its response is written to the transport as
-bytes.
+Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message.
 """
-
-import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from thinkaloud.server.endpoint import ABORT_EXTENSION
-from thinkaloud.server.errors import (
-    BadRequest,
-    HeadersTooLarge,
-    HttpRefusal,
-    RequestTimeout,
-)
-from thinkaloud.server.limits import GatewayLimits
-from thinkaloud.server.raw_response import response_bytes
+from thinkaloud.server.errors import BadRequest, HeadersTooLarge
+from thinkaloud.server.header_timeout import HeaderTimeout
 
 
-class LimitedHttpProtocol(HttpToolsProtocol):
+class LimitedHttpProtocol(HeaderTimeout, HttpToolsProtocol):
     """One client connection with limits on header size and time."""
 
-    limits = GatewayLimits()
     _bytes_without_progress = 0
     _progressed = False
     _in_headers = False
-    _timeout: asyncio.TimerHandle | None = None
-
-    @classmethod
-    def with_limits(cls, limits: GatewayLimits) -> type["LimitedHttpProtocol"]:
-        """Return a subclass with these limits. uvicorn takes a class and creates the instances itself."""
-        return type(cls.__name__, (cls,), {"limits": limits})
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout for the first headers."""
-        super().connection_made(transport)
-        self._start_timeout()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timeout."""
-        self._cancel_timeout()
-        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse the data. Refuse the connection after too many bytes without progress."""
@@ -101,22 +74,3 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         scheme, _, target = self.url.lower().partition(b"://")
         host_headers = [value.lower() for name, value in self.headers if name == b"host"]
         return scheme == b"http" and host_headers == [target.partition(b"/")[0]]
-
-    def _start_timeout(self) -> None:
-        seconds = self.limits.head_s
-        refusal = RequestTimeout(f"The headers did not arrive within {seconds:g} s. Send the request again.")
-        self._timeout = self.loop.call_later(seconds, self._refuse, refusal)
-
-    def _cancel_timeout(self) -> None:
-        if self._timeout is not None:
-            self._timeout.cancel()
-            self._timeout = None
-
-    def _refuse(self, refusal: HttpRefusal) -> None:
-        """Send the error and close. If another response has started, only close."""
-        if self.transport.is_closing():
-            return
-        cycle = getattr(self, "cycle", None)  # there is none before the first request
-        if cycle is None or not cycle.response_started or cycle.response_complete:
-            self.transport.write(response_bytes(refusal))
-        self.transport.close()

@@ -25,6 +25,8 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """About 500,000 tokens, four times the longest reasoning of any model. Bounds the memory of a turn."""
     said_chars_per_turn: int = 8 * MIB
     """All blocks of a turn together, tool results included."""
+    image_chars_per_turn: int = 64 * MIB
+    """The base64 of all images that tools return in a turn: about fifty large screenshots."""
     blocks_per_turn: int = 10_000
     """Thoughts, texts and calls of a turn. Ten times a long day's work of an agent."""
     prompt_chars: int = 4 * MIB

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
+from thinkaloud.catalog import InputKind, ThinkingControl, ThinkingSupport, ThinkingVisibility
 
 
 class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,8 @@ class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
     efforts: tuple[str, ...]
     can_be_off: bool
     visible: ThinkingVisibility
+    inputs: tuple[InputKind, ...] | None
+    """What it takes besides text; null if unknown."""
     as_of: str
     source: str
 

@@ -39,8 +39,12 @@ ROUTE_HEADERS = {
     ),
 }
 """Request headers of single routes: name, pattern and description."""
-OK_WHEN_REPEATED = ("POST /api/sessions/{session}/turns", "POST /api/turns/{turn}/cancel")
-"""Routes that respond with 200 instead of 202 if there was nothing left to do."""
+OK_WHEN_REPEATED = (
+    "POST /api/sessions/{session}/turns",
+    "POST /api/turns/{turn}/cancel",
+    "POST /api/import",
+)
+"""Routes that respond with 200 instead of 201 or 202 if there was nothing left to do."""
 READINESS = "GET /readyz"
 """The route whose 503 response has the same body as its 200 response."""
 WORKSPACE_HEADER = (

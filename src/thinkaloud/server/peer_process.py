@@ -8,6 +8,7 @@ One lookup takes about 20 µs: `sock_diag(7)` asks for one socket, while /proc/n
 import ipaddress
 import socket
 import struct
+from functools import lru_cache
 
 Address = tuple[str, int | None]
 
@@ -48,6 +49,7 @@ def peer_uid(peer: Address, server: Address) -> int | None:
     return user_id
 
 
+@lru_cache(maxsize=1024)
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Parse an address. An IPv4 client of an IPv6 server has an IPv4 socket."""
     address = ipaddress.ip_address(host.partition("%")[0])

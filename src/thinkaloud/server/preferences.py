@@ -26,6 +26,7 @@ class PreferenceStore:
 
     def __init__(self, config: ConfigFile | None) -> None:
         self._config = config
+        self._known_config: tuple[object, Preferences] | None = None
         self.local_owner = Owner(0, 0)
         """The user of this machine in the default workspace. Set when the gateway is opened."""
 
@@ -33,12 +34,30 @@ class PreferenceStore:
         """Return the preferences of a user in a workspace, or the defaults."""
         if self._config is None or owner.user != self.local_owner.user:
             return preferences.read(conn, owner)
-        local = _from_config(self._config.read())
+        local = self._read_config()
         if owner == self.local_owner:
             return local
         stored = preferences.read(conn, owner)
         everywhere = local.display.remember is RememberScope.USER
         return msgspec.structs.replace(stored, display=local.display) if everywhere else stored
+
+    def read_local(self, owner: Owner) -> Preferences | None:
+        """Return the owner's preferences if they are in the settings file; None if the database has them."""
+        return self._read_config() if self._config is not None and owner == self.local_owner else None
+
+    def _read_config(self) -> Preferences:
+        """Read the settings file, if it has changed since it was last read."""
+        assert self._config is not None
+        try:
+            status = os.stat(self._config.path)
+            version: tuple[object, ...] = (status.st_mtime_ns, status.st_size, status.st_ino)
+        except OSError as error:
+            version = (error.errno,)  # as long as there is no file
+        version = (*version, os.environ.get("THINKALOUD_MODEL"))
+        known = self._known_config
+        if known is None or known[0] != version:
+            known = self._known_config = version, _from_config(self._config.read())
+        return known[1]
 
     def write(self, conn: Connection, owner: Owner, new: Preferences, now_ms: int) -> None:
         """Replace all preferences of a user in a workspace."""

@@ -124,7 +124,9 @@ _files_decoder = msgspec.json.Decoder(tuple[File, ...])
 class SessionContext(msgspec.Struct, frozen=True):
     """What the store holds for the next turn of a session."""
 
-    session: Session
+    owner: Owner
+    model: str
+    """The model of the session; may be empty."""
     steps: tuple[Step, ...]
     agent: str
     """The id or name of the agent; empty if a model is asked directly."""
@@ -152,7 +154,9 @@ def load_context(
     )
     agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
     owner_preferences = stored_preferences.read(conn, session.owner)
-    return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences, parent)
+    return SessionContext(
+        session.owner, session.model, steps, answering_agent, agent_specs, owner_preferences, parent
+    )
 
 
 def turns_with_messages(
@@ -231,7 +235,7 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
     requested_thinking = body.thinking
     client_tools = tuple(tool.definition() for tool in body.tools)
     if context.agent:
-        agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
+        agent = await assemble_agent(gateway, context.owner, context.agent, context.agents)
         thinking = agent.thinking if requested_thinking is None else requested_thinking
         mode = _context_mode(body, agent.context_mode, context)
         return msgspec.structs.replace(
@@ -248,9 +252,7 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         )
     return msgspec.structs.replace(
         bare_model(
-            _require_model(
-                body.model or context.session.model or context.preferences.model or gateway.settings.model
-            )
+            _require_model(body.model or context.model or context.preferences.model or gateway.settings.model)
         ),
         system=body.system,
         thinking=requested_thinking,

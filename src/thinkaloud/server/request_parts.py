@@ -24,6 +24,8 @@ from thinkaloud.server.limits import GatewayLimits
 
 _ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
 """Encoded slashes, backslashes and NUL. A proxy in front may decode them and route the path differently."""
+MODEL_PATH = "/v1/models/"
+"""Libraries encode the slash in the name of a model. Below this path there is nothing but names of models."""
 _SINGLE_HEADERS = frozenset(
     b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
     b"sec-fetch-site thinkaloud-workspace transfer-encoding x-api-key".split()
@@ -45,7 +47,7 @@ def read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
         raise HeadersTooLarge(
             f"The URL and the headers together are larger than {limits.header_bytes:,} bytes. Send less."
         )
-    if _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
+    if not scope["path"].startswith(MODEL_PATH) and _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
         raise NotFound("No such path: encoded slashes and backslashes are not accepted. Use plain slashes.")
     if repeated_name:
         raise BadRequest(f"The header {repeated_name.decode()} was sent twice. Send it once.")

@@ -1,12 +1,29 @@
 """The route table. The router, the authorization and the OpenAPI document are built from it."""
 
-from thinkaloud.dialects import anthropic_messages, ollama, openai_chat, openai_responses
-from thinkaloud.server import agent_schemas, model_schemas, schemas
+from thinkaloud.dialects import (
+    ag_ui,
+    anthropic_messages,
+    ollama,
+    openai_chat,
+    openai_responses,
+    ui_message_stream,
+)
+from thinkaloud.server import (
+    agent_schemas,
+    context_schemas,
+    figure_schemas,
+    import_schemas,
+    model_schemas,
+    request_parts,
+    schemas,
+)
 from thinkaloud.server.endpoint import Access, ApiRoute, Resource
-from thinkaloud.server.endpoints import model_lists
+from thinkaloud.server.endpoints import count_tokens, model_lists
 from thinkaloud.server.handlers import (
     agents,
+    figures,
     health,
+    imports,
     models,
     preferences,
     search,
@@ -14,6 +31,7 @@ from thinkaloud.server.handlers import (
     transfer,
     turns,
 )
+from thinkaloud.server.import_files import JSON, MARKDOWN, OTHER_MEDIA_TYPES
 from thinkaloud.store.rows import Preferences
 
 _SESSION_PATH = "/api/sessions/{session}"
@@ -53,7 +71,7 @@ _SESSIONS = (
         path="/api/sessions",
         handler=sessions.list_sessions,
         summary="List sessions, the most recently used first.",
-        query=schemas.PageQuery,
+        query=schemas.SessionsQuery,
         response_body=schemas.SessionPage,
         error_statuses=(422,),
     ),
@@ -80,7 +98,7 @@ _SESSIONS = (
         method="PATCH",
         path=_SESSION_PATH,
         handler=sessions.change,
-        summary="Change the title, agent or model of a session.",
+        summary="Change the title, pin, agent or model of a session.",
         resource=Resource.SESSION,
         body=schemas.SessionChange,
         response_body=schemas.SessionBody,
@@ -116,10 +134,11 @@ _SESSIONS = (
     ApiRoute(
         method="POST",
         path="/api/import",
-        handler=transfer.import_session,
-        summary="Create a session from an exported markdown or JSON file.",
-        media_types=("application/json", "text/markdown"),
-        response_body=schemas.SessionBody,
+        handler=imports.import_sessions,
+        summary="Import sessions, also of other programs (201). 200 if nothing was added.",
+        query=import_schemas.ImportQuery,
+        media_types=(JSON, MARKDOWN, *OTHER_MEDIA_TYPES),
+        response_body=import_schemas.ImportBody,
         status=201,
     ),
 )
@@ -142,6 +161,14 @@ _TURNS = (
         summary="Return a turn: its answer, its reasoning, and its thinking as a block of steps.",
         resource=Resource.TURN,
         response_body=schemas.TurnBody,
+    ),
+    ApiRoute(
+        method="GET",
+        path=f"{_TURN_PATH}/context",
+        handler=turns.read_context,
+        summary="Return what of the conversation was sent back to the model with a turn's request, and why.",
+        resource=Resource.TURN,
+        response_body=context_schemas.ContextBody,
     ),
     ApiRoute(
         method="GET",
@@ -233,6 +260,14 @@ _AGENTS = (
 _OTHER = (
     ApiRoute(
         method="GET",
+        path="/api/figures",
+        handler=figures.read,
+        summary="Return thinking time, tokens and cost by model, agent and day.",
+        query=figure_schemas.FiguresQuery,
+        response_body=figure_schemas.Figures,
+    ),
+    ApiRoute(
+        method="GET",
         path="/api/models",
         handler=models.list_catalog_models,
         summary="List every model of the catalog, its providers and its thinking support.",
@@ -281,12 +316,28 @@ COMPATIBLE_ROUTES = (
     _compatible("/v1/responses", openai_responses.NAME, "Answer a client of OpenAI Responses."),
     _compatible("/v1/messages", anthropic_messages.NAME, "Answer a client of Anthropic Messages."),
     _compatible("/api/chat", ollama.NAME, "Answer a client of Ollama."),
+    _compatible("/v1/ui-message-stream", ui_message_stream.NAME, "Answer a front end of the AI SDK."),
+    _compatible("/v1/ag-ui", ag_ui.NAME, "Answer a front end of AG-UI."),
     ApiRoute(
         method="GET",
         path="/v1/models",
         handler=model_lists.list_models,
         summary="List the models that can be asked, in the format of the client.",
         dialect=openai_chat.NAME,
+    ),
+    ApiRoute(
+        method="GET",
+        path=f"{request_parts.MODEL_PATH}{{model}}",
+        handler=model_lists.read_model,
+        summary="Return one model, in the format of the client.",
+        dialect=openai_chat.NAME,
+    ),
+    ApiRoute(
+        method="POST",
+        path="/v1/messages/count_tokens",
+        handler=count_tokens.count_tokens,
+        summary="Estimate the tokens of a request of Anthropic Messages.",
+        dialect=anthropic_messages.NAME,
     ),
     ApiRoute(
         method="GET",

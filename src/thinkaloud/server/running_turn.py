@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from thinkaloud.agents.loop import wait_until_done
+from thinkaloud.agents.reply import failure_of
 from thinkaloud.agents.run import Run, RunContext, waits_for_approval
 from thinkaloud.agents.spec import Agent
 from thinkaloud.canon import (
@@ -29,9 +31,10 @@ from thinkaloud.canon import (
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Step
+from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.tracing import turn_span
 from thinkaloud.store.archive import decode_entries
-from thinkaloud.store.database import NotSaved
+from thinkaloud.store.database import NotSaved, Query
 from thinkaloud.store.finish import state_of
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.rows import Owner, TurnRow, TurnState
@@ -50,6 +53,10 @@ class TurnPlan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     first_request: PreparedRequest
     entries: tuple[Entry, ...] = ()
+    feed: EntryFeed | None = None
+    """Gets the entries as they happen."""
+    save_start: Query[object] | None = None
+    """Saves the turn itself, if it is not saved yet."""
 
 
 class RunningTurn:
@@ -63,7 +70,9 @@ class RunningTurn:
         self._gateway = gateway
         self._limits = gateway.settings.limits
         self._route = plan.first_request.route
-        self._writer = gateway.log.writer(row.key, row.epoch, len(plan.entries) - 1)
+        self._writer = gateway.log.writer(
+            row.key, row.epoch, len(plan.entries) - 1, row.id, start=plan.save_start
+        )
         self._clock = monotonic_clock()
         self._started_ms = self._clock()
         context = RunContext(catalog=gateway.catalog, client=gateway.client, clock=self._clock)
@@ -74,7 +83,9 @@ class RunningTurn:
             first_request=None if plan.entries else plan.first_request,
             turn=fold_entries(plan.entries),
         )
+        self._feed = plan.feed
         self._chars_left = self._limits.said_chars_per_turn
+        self._image_chars_left = self._limits.image_chars_per_turn
         self._reasoning_chars: dict[int, int] = {}
         self._end: TurnEnded | TurnFailed | None = None
         self._error: Exception | None = None
@@ -94,6 +105,10 @@ class RunningTurn:
             self._end = end
             self._run_task.cancel()
 
+    def abandon(self) -> None:
+        """Stop the turn, because another gateway writes it now."""
+        self._run_task.cancel()
+
     def suspend(self) -> None:
         """Stop the turn without ending it, so that the next process can resume it."""
         self._suspended = True
@@ -111,7 +126,7 @@ class RunningTurn:
         self._gateway.metrics.turn_started()
         try:
             with turn_span(model=self._route.model_id, provider=self._route.provider.name) as span:
-                await asyncio.wait((self._run_task,))
+                await wait_until_done(self._run_task)
                 if self._suspended:
                     self._state = TurnState.RUNNING
                 else:
@@ -124,6 +139,8 @@ class RunningTurn:
         except Exception:
             logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:
+            if self._feed is not None:
+                self._feed.close()
             self._gateway.metrics.turn_ended(self._state)
 
     def _write(self, entry: Entry) -> None:
@@ -133,6 +150,8 @@ class RunningTurn:
         event = entry.event
         try:
             self._writer.append(entry)
+            if self._feed is not None and not self._writer.taken_over:
+                self._feed.append(entry)
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
             elif type(event) is BlockStarted and event.block >= self._limits.blocks_per_turn:
@@ -160,6 +179,12 @@ class RunningTurn:
         self._chars_left -= size
         if self._chars_left < 0:
             raise _limit_exceeded("The turn is longer", "said_chars_per_turn", limits.said_chars_per_turn)
+        if isinstance(event, ToolFinished):
+            self._image_chars_left -= sum(len(image.data) for image in event.images)
+            if self._image_chars_left < 0:
+                raise _limit_exceeded(
+                    "The images of the turn are larger", "image_chars_per_turn", limits.image_chars_per_turn
+                )
 
     async def _write_end(self) -> None:
         """Write the final event, unless the run has written one."""
@@ -182,10 +207,8 @@ class RunningTurn:
 
     def _failure(self, error: BaseException | None) -> TurnFailed:
         match error:
-            case ProviderFault():
-                return TurnFailed(error.code, str(error), error.status)
-            case Refused():
-                return TurnFailed("refused", str(error))
+            case ProviderFault() | Refused():
+                return failure_of(error)
             case NotSaved():
                 return TurnFailed(
                     "not_saved",

@@ -57,6 +57,13 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     after: Cursor = ""
 
 
+class SessionsQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which page of the sessions to return."""
+
+    pinned: bool | None = None
+    """Only pinned sessions, or only the others; all if left out."""
+
+
 class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which page of a session to return. Within a page the oldest message is always first."""
 
@@ -81,6 +88,8 @@ class SessionChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Changes to a session. Fields that are left out stay as they are."""
 
     title: Title | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+    """Whether the session stands above the others in lists."""
     agent: Id | UnsetType = UNSET
     model: ModelName | UnsetType = UNSET
 
@@ -96,6 +105,18 @@ class SessionBody(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     created_ms: int
     updated_ms: int
+    client: str
+    """The program that asked through a compatible endpoint; empty for the page and this API."""
+    pinned: bool
+    parent: str = ""
+    """The id of the session whose agent started this one, if the client says so. It may be deleted."""
+
+
+class ListedSession(SessionBody, frozen=True, kw_only=True):
+    """A session in a list."""
+
+    running: bool
+    """Whether a turn of it runs."""
 
 
 class TurnSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +137,7 @@ class TurnSummary(msgspec.Struct, frozen=True, kw_only=True):
 class SessionPage(msgspec.Struct, frozen=True):
     """A page of sessions, the newest first."""
 
-    items: tuple[SessionBody, ...]
+    items: tuple[ListedSession, ...]
     next: str = ""
 
 
@@ -238,6 +259,8 @@ class BlockBody(msgspec.Struct, frozen=True, kw_only=True):
     sealed: tuple[SealForm, ...]
     result: str | None
     error: str
+    images: tuple[Image, ...]
+    """Images of the result."""
     started_ms: int | None
     ended_ms: int | None
     approval: Approval

@@ -48,9 +48,17 @@ def shown_to(rules: Mapping[str, ThinkingShown], turn: TurnRow) -> ThinkingShown
     A rule for an agent overrides that for all. If the assistants are unknown, any agent with a rule may be
     one of them. They are those from when the turn was started: an agent may be changed later.
     """
+    return shown_to_agents(rules, turn.agent, turn.assistants)
+
+
+def shown_to_agents(
+    rules: Mapping[str, ThinkingShown], agent: str, assistants: Iterable[str] | None
+) -> ThinkingShown:
+    """Return what a user may see of turns of this agent with these assistants; None if they are unknown."""
     for_all = rules.get(ALL_AGENTS, ThinkingShown.ALL)
-    assistants = turn.assistants if turn.assistants is not None or not turn.agent else rules
-    shown = {rules.get(agent, for_all) for agent in (turn.agent, *(assistants or ()))}
+    if assistants is None and agent:
+        assistants = rules
+    shown = {rules.get(one, for_all) for one in (agent, *(assistants or ()))}
     return max(shown, key=tuple(ThinkingShown).index)
 
 

@@ -25,6 +25,7 @@ from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.server.thought_filter import VisibleLog
 from thinkaloud.store import turns
 from thinkaloud.store.archive import decode_entry
+from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.live_log import LogSpan
 from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
@@ -109,6 +110,11 @@ class ReaderSlots:
             if token_hash in token_hashes:
                 expire_scope(scope)
 
+    def disconnect_all(self) -> None:
+        """Disconnect all readers. They may come back."""
+        for scope in tuple(self._scopes):
+            expire_scope(scope)
+
     async def close(self) -> None:
         """Refuse new readers, give the others a moment to finish, then disconnect them."""
         self.closed = True
@@ -116,8 +122,7 @@ class ReaderSlots:
         if self._reader_counts:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._all_left.wait(), _DRAIN_TIMEOUT_S)
-        for scope in self._scopes:
-            expire_scope(scope)
+        self.disconnect_all()
 
 
 def expire_scope(scope: asyncio.Timeout) -> None:
@@ -225,6 +230,7 @@ class _TurnStream:
         shown = grant.thinking_of(grant.turn)
         self._visible_log = None if shown is ThinkingShown.ALL else VisibleLog(shown)
         self._saved = True
+        self._began_lost = gateway.log.taken_over(grant.turn.key)
         self.stalled = False
         self.finished = False
         """Whether nothing is left to send: the reader left, stalled, or has received everything."""
@@ -287,7 +293,24 @@ class _TurnStream:
             if not span.lines:
                 while not await log.wait_for_change(key, span.last, heartbeat_s):
                     await self._send_body(_HEARTBEAT)
-            span = await log.read(key, span.last)
+            span = await self._read_on(span.last)
+
+    async def _read_on(self, after: int) -> LogSpan:
+        """Read the entries after this number. A database that cannot be reached is waited for."""
+        gateway = self._gateway
+        if gateway.log.taken_over(self._turn.key) and not self._began_lost:
+            # The turn goes on elsewhere without entries that this gateway could not save, or that a failover
+            # has lost. The reader has them: it must come back, to be told that it starts again.
+            raise ClientGone
+        while True:
+            try:
+                return await gateway.log.read(self._turn.key, after)
+            except NotSaved:
+                if self._saved:
+                    self._saved = False
+                    await self._send_body(_sse_event("storage", {"saved": False}))
+                await self._send_body(_HEARTBEAT)
+                await asyncio.sleep(gateway.settings.log_config.retry_s)
 
     async def _send_lines(self, span: LogSpan) -> None:
         if self._visible_log is not None:
@@ -312,14 +335,15 @@ class _TurnStream:
         state = await self._wait_with_heartbeats(
             partial(self._gateway.turns.wait_until_saved, self._turn.key)
         )
+        epoch = self._turn.epoch
         if state is None:
             row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
-            state = None if row is None or row.state is TurnState.RUNNING else row.state
-        if state is None:
-            return b""
+            if row is None or row.state is TurnState.RUNNING:
+                return b""
+            state, epoch = row.state, row.epoch  # another gateway may have taken the turn over
         # An id without data only moves the position of the reader. Without it, an EventSource that received
         # the end written by recovery would reconnect with that entry's id, and get everything again.
-        position = b"id: %d\n\n" % (self._turn.epoch * _RECOVERED_ID + last) if self._turn.epoch else b""
+        position = b"id: %d\n\n" % (epoch * _RECOVERED_ID + last) if epoch else b""
         return _sse_event("end", {"state": state}) + position
 
     async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[T]]) -> T:

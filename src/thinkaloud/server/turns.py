@@ -6,14 +6,14 @@ A turn is started once per request, even if the request is repeated. Turns of on
 import asyncio
 import hashlib
 import logging
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.agents.run import waits_for_approval
+from thinkaloud.agents.loop import wait_until_done
 from thinkaloud.agents.spec import Agent, assistant_ids
 from thinkaloud.canon import (
     BudgetTooSmall,
@@ -24,11 +24,12 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.canon.requests import Sampling, ThinkingLevel, ToolMessage, UserMessage
-from thinkaloud.catalog.thinking import OnUnavailable
+from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.client.prepare import PreparedRequest
-from thinkaloud.context import ContextMode, Step
+from thinkaloud.context import Step
+from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
+from thinkaloud.server.first_turns import FirstTurns, OpenSession
 from thinkaloud.server.prepare import (
     SessionContext,
     load_context,
@@ -39,13 +40,16 @@ from thinkaloud.server.prepare import (
 )
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
-from thinkaloud.store import ids, turns
+from thinkaloud.server.turn_options import TurnOptions, turn_options
+from thinkaloud.store import turns
 from thinkaloud.store.archive import last_seq
 from thinkaloud.store.branches import parent_of_next
+from thinkaloud.store.commands import CommandKind, TurnCommand
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
-from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
-from thinkaloud.store.rows import Owner, Session, TurnRow, TurnState
+from thinkaloud.store.recovery import claimed_turn, end_waiting
+from thinkaloud.store.rows import Owner, Session, SessionClient, TurnRow, TurnState
+from thinkaloud.store.sessions import NewClientSession, create_for_client
 from thinkaloud.store.turns import StartedTurn, TurnRequest
 
 if TYPE_CHECKING:
@@ -66,30 +70,17 @@ _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
 
-class TurnOptions(Sampling, frozen=True, omit_defaults=True):
-    """The options of a request, stored so that a suspended turn can be resumed with them."""
-
-    thinking: ThinkingLevel | int | None = None
-    max_tokens: int | None = None
-    context_mode: ContextMode | None = None
-    system: str = ""
-    output_schema: dict[str, Any] | None = None
-    on_thinking_unavailable: OnUnavailable = "error"
-
-
-def _turn_options(body: NewTurn) -> TurnOptions:
-    return TurnOptions(**{name: getattr(body, name) for name in TurnOptions.__struct_fields__})
-
-
 class TurnRegistry:
     """All turns that this gateway process runs."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
-        self._writer_id = ids.new("gtw")
         self._running_turns: dict[int, RunningTurn] = {}
         self._keys_by_id: dict[str, int] = {}
+        self._turn_counts: Counter[int] = Counter()
+        """The running turns of each user in this process, and those that are being started."""
         self._session_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._first_turns = FirstTurns(gateway)
 
     @property
     def running_count(self) -> int:
@@ -102,14 +93,20 @@ class TurnRegistry:
         return sum(not running_turn.awaits_approval for running_turn in self._running_turns.values())
 
     async def start(
-        self, session: Session, body: NewTurn, idempotency_key: str = "", client_history: bytes = b""
+        self,
+        session: Session,
+        body: NewTurn,
+        idempotency_key: str = "",
+        client_history: bytes = b"",
+        feed: EntryFeed | None = None,
     ) -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
 
         A lock per session makes sure that the conversation sent to the model is complete when the turn
-        starts. `client_history` is the fingerprint of the history that a client keeps itself.
+        starts. `client_history` is the fingerprint of a history that the client keeps; `feed` gets entries.
         """
-        gateway, digest = self._gateway, hashlib.sha256(_encode_sorted(body)).digest()
+        gateway = self._gateway
+        digest = hashlib.sha256(_encode_sorted(body)).digest() if idempotency_key else b""
         messages = request_messages(body, gateway.settings.limits)
         async with self._session_locks.setdefault(session.key, asyncio.Lock()):
             context = await gateway.database.read(
@@ -120,34 +117,97 @@ class TurnRegistry:
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
-            if gateway.log.waiting_s > gateway.settings.max_waiting_s:
-                raise NotSaved("The disk does not respond. Try again when it does; see /readyz.")
-            if not gateway.ready:
-                raise ServiceUnavailable(
-                    "The gateway is stopping and starts no new turns. Try again in a moment."
-                )
-            steps = (*context.steps, *messages)
-            body, agent, prepared_request = await self._prepare(body, context, steps)
-            turn_request = TurnRequest(
+            request = TurnRequest(
                 messages=messages,
-                model=agent.model,
-                agent=context.agent,
-                assistants=assistant_ids(agent),
-                provider=prepared_request.route.provider.name,
-                prefix=prepared_request.prefix,
+                model=body.model,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
-                wishes=_encode_json(_turn_options(body)).decode(),
-                parent=context.parent,
                 client_history=client_history,
-                normalized_texts=await _normalize(messages),
             )
-            started = await gateway.database.write(
-                lambda conn: self._save_new_turn(conn, session, turn_request)
+            return await self._start(lambda conn, key: session, context, body, request, feed)
+
+    async def start_in_new_session(
+        self,
+        owner: Owner,
+        body: NewTurn,
+        client: SessionClient,
+        client_history: bytes,
+        feed: EntryFeed,
+    ) -> StartedTurn:
+        """Create a session and start its first turn, in one commit. Nothing is left if that fails.
+
+        Where no other process writes turns, the turn runs before that commit, which is the first of its log.
+        """
+        gateway = self._gateway
+        messages = request_messages(body, gateway.settings.limits)
+        preferences = gateway.preferences.read_local(owner)
+        if preferences is None:
+            preferences = await gateway.database.read(lambda conn: gateway.preferences.read(conn, owner))
+        context = SessionContext(owner, "", (), "", {}, preferences, None)
+        request = TurnRequest(messages=messages, model=body.model, client_history=client_history, first=True)
+        question, now_ms = turns.question_of(messages), gateway.now_ms()
+
+        def create(conn: Connection, key: int | None) -> Session:
+            new = NewClientSession(model=body.model, client=client, question=question, key=key)
+            return create_for_client(conn, owner, new, now_ms)
+
+        return await self._start(create, context, body, request, feed)
+
+    async def _start(
+        self,
+        open_session: OpenSession,
+        context: SessionContext,
+        body: NewTurn,
+        request: TurnRequest,
+        feed: EntryFeed | None,
+    ) -> StartedTurn:
+        gateway = self._gateway
+        if gateway.log.waiting_s > gateway.settings.max_waiting_s:
+            raise NotSaved("The storage does not respond, so no new turn is started; see /readyz.")
+        if not gateway.ready:
+            raise ServiceUnavailable(
+                "The gateway is stopping and starts no new turns. Try again in a moment."
             )
-            if started.new:
-                self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
+        steps = (*context.steps, *request.messages)
+        body, agent, prepared_request = await self._prepare(body, context, steps)
+        request = msgspec.structs.replace(
+            request,
+            model=agent.model,
+            agent=context.agent,
+            assistants=assistant_ids(agent),
+            provider=prepared_request.route.provider.name,
+            prefix=prepared_request.prefix,
+            wishes=_encode_json(turn_options(body)).decode(),
+            parent=context.parent,
+            normalized_texts=await _normalize(request.messages),
+        )
+        plan = TurnPlan(agent, steps, prepared_request, feed=feed)
+        user = context.owner.user
+        self._turn_counts[user] += 1
+        started = None
+        try:
+            allowed = self._turn_counts[user] <= gateway.settings.limits.running_turns_per_user
+            if request.first and self._first_turns.may_start:
+                if not allowed:
+                    raise self._too_many_turns()
+                started, save_start = await self._first_turns.start(open_session, request)
+                plan = msgspec.structs.replace(plan, save_start=save_start)
+            else:
+                started = await gateway.database.write_short(
+                    lambda conn: self._save_new_turn(conn, open_session(conn, None), request, allowed=allowed)
+                )
+        finally:
+            if started is None or not started.new:
+                self._turn_counts[user] -= 1
+        if started.new:
+            self._start_running(started.turn, context.owner, plan)
         return started
+
+    def _too_many_turns(self) -> TooManyRequests:
+        return TooManyRequests(
+            f"You already have {self._gateway.settings.limits.running_turns_per_user} running turns (limit "
+            "running_turns_per_user). Wait until one ends, or cancel one."
+        )
 
     def _load_next(self, conn: Connection, session: Session, body: NewTurn) -> SessionContext:
         """Load the context of a new turn: the conversation up to the turn that it follows."""
@@ -180,7 +240,7 @@ class TurnRegistry:
     async def resume(self, turn_id: str) -> None:
         """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
         gateway, now_ms = self._gateway, self._gateway.now_ms()
-        claimed = await gateway.database.write(lambda conn: take_over(conn, turn_id, self._writer_id, now_ms))
+        claimed = await gateway.database.read(lambda conn: claimed_turn(conn, turn_id, gateway.node.id))
         if claimed is None:
             return
         row, session = claimed
@@ -188,17 +248,35 @@ class TurnRegistry:
             plan = await self._resume_plan(row, session)
         except ThinkaloudError as error:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
-            await end_waiting(gateway.database, row.key, now_ms=now_ms, reason=str(error))
+            await end_waiting(gateway.database, row, now_ms=now_ms, reason=str(error))
         else:
             # The agent may have been changed since the turn began.
             allowed = assistant_ids(plan.agent)
             row = await gateway.database.write(lambda conn: turns.add_assistants(conn, row, allowed))
+            self._turn_counts[session.owner.user] += 1
             self._start_running(row, session.owner, plan)
 
+    async def context_report(self, row: TurnRow, session: Session) -> PreparedRequest:
+        """Build the request of a turn again: its report says what was sent back, what not, and why.
+
+        The conversation before a turn never changes, so the report is that of the request that was sent.
+        """
+        return (await self._prepare_stored(row, session)).first_request
+
     async def _resume_plan(self, row: TurnRow, session: Session) -> TurnPlan:
+        plan = await self._prepare_stored(row, session)
+        entries = await entries_so_far(self._gateway.log, row.key)
+        if len(entries) != 1 + await self._gateway.database.read(lambda conn: last_seq(conn, row.key)):
+            raise Refused(
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue."
+                " Upgrade, or ask again."
+            )
+        return msgspec.structs.replace(plan, entries=entries)
+
+    async def _prepare_stored(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
-        turn_options = msgspec.json.decode(row.wishes, type=TurnOptions)
-        body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(turn_options))
+        stored_options = msgspec.json.decode(row.wishes or "{}", type=TurnOptions)
+        body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(stored_options))
         context = await gateway.database.read(
             lambda conn: load_context(conn, session, row.agent, gateway.preferences, row.parent)
         )
@@ -207,31 +285,50 @@ class TurnRegistry:
         agent, prepared_request = await prepare_request(
             agent, steps, len(steps), gateway.catalog, body.on_thinking_unavailable
         )
-        entries = await entries_so_far(gateway.log, row.key)
-        if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
-            raise Refused(
-                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue."
-                " Upgrade, or ask again."
-            )
-        return TurnPlan(agent, steps, prepared_request, entries)
+        return TurnPlan(agent, steps, prepared_request)
 
     async def cancel(self, turn: TurnRow) -> bool:
         """Cancel a turn. Return False if it does not run in this process."""
-        running_turn = self._running_turns.get(turn.key)
-        if running_turn is None:
+        if not self.runs_here(turn):
             return False
-        running_turn.end(CANCELLED)
-        await asyncio.wait((running_turn.task,), timeout=_SAVE_TIMEOUT_S)
+        await self._cancel(self._running_turns[turn.key])
         return True
 
-    def running_turn(self, turn: TurnRow) -> RunningTurn:
-        """Return a turn that runs in this process, or refuse."""
-        live_turn = self._running_turns.get(turn.key)
-        if live_turn is None:
-            raise Conflict(
-                "This turn has ended, or runs in another gateway process. Read the turn to see its state."
-            )
-        return live_turn
+    @staticmethod
+    async def _cancel(running_turn: RunningTurn) -> None:
+        running_turn.end(CANCELLED)
+        await asyncio.wait((running_turn.task,), timeout=_SAVE_TIMEOUT_S)
+
+    def runs_here(self, turn: TurnRow) -> bool:
+        """Return whether a turn runs in this process."""
+        return turn.key in self._running_turns
+
+    async def obey(self, turn_key: int, command: TurnCommand) -> None:
+        """Carry out a command for a turn that runs in this process, or refuse."""
+        running_turn = self._running_turns.get(turn_key)
+        if running_turn is None:
+            raise Conflict("This turn has ended. Read the turn to see its state.")
+        match command.kind:
+            case CommandKind.CANCEL:
+                await self._cancel(running_turn)
+            case CommandKind.ANSWER_NOW:
+                running_turn.answer_now()
+            case CommandKind.DECIDE:
+                assert command.block is not None
+                running_turn.decide(command.block, granted=bool(command.granted), by=command.given_by)
+
+    @property
+    def running_epochs(self) -> dict[int, int]:
+        """The keys of the turns that run in this process, with their epochs."""
+        return {key: running_turn.row.epoch for key, running_turn in tuple(self._running_turns.items())}
+
+    def give_up(self, turn_key: int) -> None:
+        """Stop a turn that another gateway has taken over. Nothing more of it is stored here."""
+        running_turn = self._running_turns.get(turn_key)
+        if running_turn is not None:
+            logger.warning("turn %s was taken over by another gateway", running_turn.row.id)
+            self._gateway.log.drop(turn_key)
+            running_turn.abandon()
 
     def find_running(self, owner: Owner, turn_id: str) -> TurnRow | None:
         """Return the row of this owner's turn if it runs in this process. Readers of it need no database."""
@@ -243,7 +340,7 @@ class TurnRegistry:
         running_turn = self._running_turns.get(turn_key)
         if running_turn is None:
             return None
-        await asyncio.wait((running_turn.task,))
+        await wait_until_done(running_turn.task)
         return running_turn.saved_state
 
     async def stop(self, grace_s: float) -> None:
@@ -268,51 +365,29 @@ class TurnRegistry:
             logger.error("turn %s could not be saved; the next start will end it", running_turn.row.id)
             running_turn.task.cancel()
 
-    async def keep_leases(self) -> None:
-        """Renew the leases on running turns until cancelled, and end turns that nobody runs any more."""
-        while True:
-            await asyncio.sleep(self._gateway.settings.sweep_s)
-            try:
-                if self._running_turns:
-                    running, now_ms = tuple(self._running_turns), self._gateway.now_ms()
-                    await self._gateway.database.write(partial(renew_leases, running=running, now_ms=now_ms))
-                await self._end_abandoned()
-            except NotSaved as error:
-                logger.warning("the leases on running turns could not be renewed: %s", error)
-            except Exception:
-                logger.exception("turns without a writer could not be ended; retrying")
-
-    async def _end_abandoned(self) -> None:
-        gateway = self._gateway
-        recovery = await end_abandoned(
-            gateway.database, now_ms=gateway.now_ms(), running=self._running_turns, waits=waits_for_approval
-        )
-        for turn_id in recovery.ended:
-            logger.warning("turn %s had no writer any more and was ended", turn_id)
-        for turn_id in recovery.waiting:
-            await self.resume(turn_id)
-
-    def _save_new_turn(self, conn: Connection, session: Session, turn_request: TurnRequest) -> StartedTurn:
-        now_ms = self._gateway.now_ms()
-        max_turns = self._gateway.settings.limits.running_turns_per_user
+    def _save_new_turn(
+        self, conn: Connection, session: Session, turn_request: TurnRequest, *, allowed: bool
+    ) -> StartedTurn:
+        """Save a turn. It is `allowed` if the user does not run too many in this process."""
+        now_ms, limits = self._gateway.now_ms(), self._gateway.settings.limits
         started = turns.start_turn(
             conn,
             session,
             turn_request,
             now_ms=now_ms,
-            writer=self._writer_id,
-            lease_until_ms=now_ms + LEASE_MS,
+            writer=self._gateway.node.id,
         )
-        if started.new and turns.running_of(conn, session.owner.user) > max_turns:
-            raise TooManyRequests(
-                f"You already have {max_turns} running turns (limit running_turns_per_user). "
-                "Wait until one ends, or cancel one."
-            )
+        if allowed and started.new and not self._gateway.database.exclusive:
+            # Other processes run turns of this user too, and only the database counts all of them.
+            allowed = turns.running_of(conn, session.owner.user) <= limits.running_turns_per_user
+        if started.new and not allowed:
+            raise self._too_many_turns()
         return started
 
     def _start_running(self, row: TurnRow, owner: Owner, plan: TurnPlan) -> None:
         def forget(_: object) -> None:
             del self._running_turns[row.key], self._keys_by_id[row.id]
+            self._turn_counts[owner.user] -= 1
 
         self._keys_by_id[row.id] = row.key
         running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, owner, plan)

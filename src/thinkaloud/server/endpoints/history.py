@@ -67,7 +67,7 @@ def read_history(steps: Sequence[ClientStep], before: bytes = b"") -> ClientHist
 
 def fingerprint_after(remembered: "RememberedTurn") -> bytes:
     """Return the fingerprint of everything up to the end of a stored turn."""
-    return _after(remembered.fingerprint, _answer_of(remembered.turn))
+    return _after(remembered.fingerprint, answer_of(remembered.turn))
 
 
 def _after(fingerprint: bytes, step: ClientStep) -> bytes:
@@ -147,10 +147,11 @@ def events_of_answer(answer: ClientAnswer, model: str) -> list[Event]:
 
 def _gave(turn: Turn, answer: ClientAnswer) -> bool:
     """Return whether a stored turn gave this text and made these calls."""
-    return _normalized(_answer_of(turn)) == _normalized(answer)
+    return _normalized(answer_of(turn)) == _normalized(answer)
 
 
-def _answer_of(turn: Turn) -> ClientAnswer:
+def answer_of(turn: Turn) -> ClientAnswer:
+    """Return a stored turn as the answer that a client got, without its thoughts."""
     text = "".join(block.text for block in turn.own_blocks(Kind.TEXT))
     calls = (ToolCall(block.call_id, block.name, block.text) for block in turn.own_blocks(Kind.TOOL_CALL))
     return ClientAnswer(text, tuple(calls))

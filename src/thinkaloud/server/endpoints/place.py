@@ -1,7 +1,7 @@
 """Places a client's request: after the turn that it continues, or in a new session with its history."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from thinkaloud.server.endpoints.history import (
     ClientExchange,
     ClientHistory,
     RememberedTurn,
+    answer_of,
     events_of_answer,
     fingerprint_after,
     match_turns,
@@ -24,12 +25,13 @@ from thinkaloud.server.endpoints.history import (
     referenced_turns,
     results_for,
 )
+from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.schemas import FileBody, ImageBody, NewTurn, ToolResult
 from thinkaloud.store import finish, sessions
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.client_turns import find_answers
 from thinkaloud.store.messages import messages_of, turn_of
-from thinkaloud.store.rows import Owner, Role, Session, TurnRow
+from thinkaloud.store.rows import Owner, Role, Session, SessionClient, TurnRow
 from thinkaloud.store.turns import StartedTurn, TurnRequest, normalized_texts
 
 if TYPE_CHECKING:
@@ -38,43 +40,86 @@ if TYPE_CHECKING:
 
 MAX_COPIED_ANSWERS = 2000
 """The most answers of a client's history that are copied into a new session."""
+MAX_BRANCHED_ANSWERS = 20
+"""The most answers after the first change of a history that are added to its session, in one write."""
 
 
 class _CopiedExchange(NamedTuple):
-    """An exchange of a client's history, and the stored turn behind it with the lines of its log."""
+    """An exchange of a client's history, and the stored turn behind it."""
 
     exchange: ClientExchange
     match: RememberedTurn | None
-    lines: list[bytes]
+
+    @property
+    def known(self) -> bool:
+        """Whether the stored turn answered exactly the history that the client has before it."""
+        return self.match is not None and self.match.fingerprint == self.exchange.fingerprint
 
 
-async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientRequest) -> StartedTurn:
-    """Start the turn that answers a client's request.
+class _PreparedCopy(NamedTuple):
+    """An exchange, ready to be saved."""
+
+    request: TurnRequest
+    finished: finish.FinishedTurn
+
+
+async def start_client_turn(
+    gateway: "Gateway", owner: Owner, request: ClientRequest, client: SessionClient, feed: EntryFeed
+) -> StartedTurn:
+    """Start the turn that answers a request of this client, and pass its entries to `feed`.
 
     It follows the stored turn that gave the last answer in the client's history. If there is none, or its
     session is busy with another request, a new session gets a copy of the history first.
     """
+    history = read_history(request.steps)
+    if not history.exchanges and not request.continues:
+        body = _new_turn(request, history, None)
+        return await gateway.turns.start_in_new_session(owner, body, client, history.fingerprint, feed)
     # Refuse a model that cannot be asked before anything is copied.
     require_key(prepare("", model=request.model, options=Options(catalog=gateway.catalog)).route)
+    request = await _with_referenced_answers(gateway, owner, request)
     if request.continues:
-        return await _continue_named(gateway, owner, request)
+        return await _continue_named(gateway, owner, request, feed)
     history = read_history(request.steps)
     last = await gateway.database.read(lambda conn: _find_last(conn, owner, history))
     if last is not None:
         try:
-            return await _follow(gateway, request, history, last)
+            return await _follow(gateway, request, history, last, feed)
         except sessions.TurnRunning:
             pass  # a second request of the same conversation, at the same time: it gets its own session
-    session, last = await _copy_history(gateway, owner, request.model, history)
+    if branched := await _branch_history(gateway, owner, history):
+        session, last, follows = branched
+        body = _new_turn(request, history, last, follows=follows)
+        return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
+    session, last = await _copy_history(gateway, owner, request.model, client, history)
     try:
         body = _new_turn(request, history, last)
-        return await gateway.turns.start(session, body, client_history=history.fingerprint)
+        return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
     except Exception:
         await gateway.database.write(lambda conn: sessions.delete(conn, owner, session.id))
         raise
 
 
-async def _continue_named(gateway: "Gateway", owner: Owner, request: ClientRequest) -> StartedTurn:
+async def _with_referenced_answers(gateway: "Gateway", owner: Owner, request: ClientRequest) -> ClientRequest:
+    """Put the answers of stored turns in the places where the client sent references to their items."""
+    ids = {step.turn for step in request.steps if isinstance(step, ClientAnswer) and step.turn}
+    if not ids:
+        return request
+    remembered = await gateway.database.read(lambda conn: _remembered(conn, owner, (), ids))
+    answers = {found.row.id: answer_of(found.turn) for found in remembered}
+    if ids - answers.keys():
+        raise Refused(
+            "An `item_reference` refers to an item that is not known here. Send the item itself instead."
+        )
+    steps = tuple(
+        answers[step.turn] if isinstance(step, ClientAnswer) and step.turn else step for step in request.steps
+    )
+    return msgspec.structs.replace(request, steps=steps)
+
+
+async def _continue_named(
+    gateway: "Gateway", owner: Owner, request: ClientRequest, feed: EntryFeed
+) -> StartedTurn:
     """Start a turn that follows the one whose id the client sent in place of the conversation."""
     named = await gateway.database.read(lambda conn: _remembered(conn, owner, (), (request.continues,)))
     if not named or not named[0].fingerprint:
@@ -85,17 +130,21 @@ async def _continue_named(gateway: "Gateway", owner: Owner, request: ClientReque
     history = read_history(request.steps, fingerprint_after(named[0]))
     if history.exchanges:
         raise Refused("Send either `previous_response_id` or the earlier answers, not both.")
-    return await _follow(gateway, request, history, named[0])
+    return await _follow(gateway, request, history, named[0], feed)
 
 
 async def _follow(
-    gateway: "Gateway", request: ClientRequest, history: ClientHistory, last: RememberedTurn
+    gateway: "Gateway",
+    request: ClientRequest,
+    history: ClientHistory,
+    last: RememberedTurn,
+    feed: EntryFeed,
 ) -> StartedTurn:
     session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, last.row))
     if session is None:
         raise sessions.SessionGone("The session of this conversation was deleted. Send the request again.")
     body = _new_turn(request, history, last, follows=last.row.id)
-    return await gateway.turns.start(session, body, client_history=history.fingerprint)
+    return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
 
 
 def _find_last(conn: Connection, owner: Owner, history: ClientHistory) -> RememberedTurn | None:
@@ -111,10 +160,13 @@ def _find_all(conn: Connection, owner: Owner, history: ClientHistory) -> list[_C
     """Return all exchanges of a history with the stored turns behind them."""
     fingerprints = [exchange.fingerprint for exchange in history.exchanges]
     remembered = _remembered(conn, owner, fingerprints, referenced_turns(history))
-    return [
-        _CopiedExchange(exchange, match, [] if match is None else list(log_lines(conn, match.row.key)))
-        for exchange, match in zip(history.exchanges, match_turns(history.exchanges, remembered), strict=True)
-    ]
+    matches = match_turns(history.exchanges, remembered)
+    return list(map(_CopiedExchange, history.exchanges, matches))
+
+
+def _lines_of(conn: Connection, copies: Iterable[_CopiedExchange]) -> list[list[bytes]]:
+    """Return the log of each exchange whose turn is known; nothing for the others."""
+    return [[] if copy.match is None else list(log_lines(conn, copy.match.row.key)) for copy in copies]
 
 
 def _remembered(
@@ -188,7 +240,7 @@ def _new_turn(
 
 
 async def _copy_history(
-    gateway: "Gateway", owner: Owner, model: str, history: ClientHistory
+    gateway: "Gateway", owner: Owner, model: str, client: SessionClient, history: ClientHistory
 ) -> tuple[Session, RememberedTurn | None]:
     """Create a session with the client's history, and return it with the turn behind the last answer.
 
@@ -201,17 +253,20 @@ async def _copy_history(
             "here. Shorten it."
         )
     now_ms = gateway.now_ms()
-    session = await gateway.database.write(
-        lambda conn: sessions.create(conn, owner, now_ms=now_ms, model=model)
-    )
+    new = sessions.NewClientSession(model=model, client=client)
+    session = await gateway.database.write(lambda conn: sessions.create_for_client(conn, owner, new, now_ms))
     if not history.exchanges:
         return session, None
     try:
         await gateway.database.write(lambda conn: sessions.hide(conn, session))
         copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
         for previous, copy in zip((None, *copies), copies, strict=False):
-            save = await asyncio.to_thread(_prepare_copy, session, copy, previous, now_ms)
-            await gateway.database.write(save)
+            (lines,) = await gateway.database.read(partial(_lines_of, copies=(copy,)))
+            prepared = await asyncio.to_thread(_prepare_copy, session, copy, previous, lines)
+            request = msgspec.structs.replace(prepared.request, imported=True)
+            await gateway.database.write(
+                partial(_save_copy, session=session, copy=prepared._replace(request=request), now_ms=now_ms)
+            )
     except BaseException:  # also a client that left meanwhile
         await asyncio.shield(
             gateway.database.write(lambda conn: sessions.drop_partial_imports(conn, session))
@@ -221,10 +276,52 @@ async def _copy_history(
     return session, copies[-1].match
 
 
+async def _branch_history(
+    gateway: "Gateway", owner: Owner, history: ClientHistory
+) -> tuple[Session, RememberedTurn | None, str] | None:
+    """Add what the client changed of a known history to its session, as a branch.
+
+    Return the session, the stored turn behind the last answer, and the id of the last turn of the branch.
+    Return None if the beginning of the history is not known, too much follows it, or the session is busy.
+    """
+    copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
+    first = 1 + max((number for number, copy in enumerate(copies) if copy.known), default=-1)
+    before, changed = copies[:first], copies[first:]
+    base = before[-1].match if before else None
+    if base is None or not 0 < len(changed) <= MAX_BRANCHED_ANSWERS:
+        return None
+    session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, base.row))
+    if session is None:
+        return None
+    all_lines = await gateway.database.read(partial(_lines_of, copies=changed))
+    prepared = [
+        await asyncio.to_thread(_prepare_copy, session, copy, previous, lines)
+        for previous, copy, lines in zip(copies[first - 1 :], changed, all_lines, strict=False)
+    ]
+    now_ms = gateway.now_ms()
+
+    def save(conn: Connection) -> TurnRow:
+        row = base.row
+        for copy in prepared:
+            request = msgspec.structs.replace(copy.request, parent=row.key)
+            row = _save_copy(conn, session, copy._replace(request=request), now_ms)
+        return row
+
+    try:
+        last = await gateway.database.write(save)
+    except sessions.TurnRunning:
+        return None
+    return session, changed[-1].match, last.id
+
+
+def _save_copy(conn: Connection, session: Session, copy: _PreparedCopy, now_ms: int) -> TurnRow:
+    return finish.save_imported(conn, session, copy.request, copy.finished, created_ms=now_ms).turn
+
+
 def _prepare_copy(
-    session: Session, copy: _CopiedExchange, previous: _CopiedExchange | None, now_ms: int
-) -> Callable[[Connection], TurnRow]:
-    """Return the write that saves an exchange. All work that needs no database is done here."""
+    session: Session, copy: _CopiedExchange, previous: _CopiedExchange | None, lines: list[bytes]
+) -> _PreparedCopy:
+    """Prepare an exchange to be saved. All work that needs no database is done here."""
     exchange, match = copy.exchange, copy.match
     asked = exchange.asked
     if previous is not None:
@@ -233,7 +330,7 @@ def _prepare_copy(
         events = events_of_answer(exchange.answer, session.model)
         entries = [Entry(seq, event) for seq, event in enumerate(events)]
     else:
-        entries = list(decode_entries(copy.lines))
+        entries = list(decode_entries(lines))
     request = TurnRequest(
         messages=asked,
         model=match.row.model if match else session.model,
@@ -241,13 +338,6 @@ def _prepare_copy(
         provider=match.row.provider if match else "",
         prefix=match.row.prefix if match else "",
         client_history=exchange.fingerprint,
-        imported=True,
         normalized_texts=normalized_texts(asked),
     )
-    return partial(
-        finish.save_imported,
-        session=session,
-        request=request,
-        finished=finish.finished_from_entries(entries),
-        created_ms=now_ms,
-    )
+    return _PreparedCopy(request, finish.finished_from_entries(entries))

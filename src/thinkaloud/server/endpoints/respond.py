@@ -7,83 +7,102 @@ turn, as it would at the provider.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any
 
-from thinkaloud.canon import BlockStarted, Entry, TurnEnded, TurnFailed
-from thinkaloud.dialects import DIALECTS
+import msgspec
+
+from thinkaloud.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, TurnFailed
+from thinkaloud.client.errors import ErrorResponse, may_retry
+from thinkaloud.dialects import CLIENT_FORMATS
 from thinkaloud.dialects.client_request import ClientRequest
-from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json
+from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json, request_id
 from thinkaloud.server.endpoint import ClientGone, RouteRequest
+from thinkaloud.server.endpoints.client_identity import session_client
 from thinkaloud.server.endpoints.place import start_client_turn
+from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.errors import HttpErrorResponse
 from thinkaloud.server.thought_filter import ThoughtFilter
+from thinkaloud.server.turn_stream import expire_scope
 from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn, apply
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-_T = TypeVar("_T")
 
 _PATIENCE_S = 5.0
 """How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
-_STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400}
+_STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400, "cancelled": 409}
 """The status of failures that are no response of the provider. Its own refusals have its status."""
 _FAILED_STATUS = 502
+_CANCELLED = TurnFailed("cancelled", "The turn was cancelled at the gateway. Ask again.")
+_STATUS_BY_REFUSAL = {"unknown_model": 404}
+"""The status of refusals for which all vendors have the same one. Others that we answer with 422 are 400."""
+_ID_HEADERS = (b"request-id", b"x-request-id")
+"""The names in which Anthropic's and OpenAI's clients look for the id of a request."""
 _FIRST_EVENTS = (BlockStarted, TurnEnded, TurnFailed)
 IGNORED_HEADER = b"x-thinkaloud-ignored"
 """What of the request was not honoured."""
+CONTEXT_HEADER = b"x-thinkaloud-context"
+"""The path of the report on what of the conversation was sent to the provider."""
 REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 async def respond(request: RouteRequest, dialect: str, receive: Receive, send: Send) -> None:
     """Answer one request of a client that speaks this dialect."""
-    response_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
-    assert response_format is not None
-    assert parse is not None
-    client_request = parse(request.raw_body)
-    disconnected = asyncio.create_task(_wait_for_disconnect(receive))
-    starting = asyncio.create_task(start_client_turn(request.gateway, request.owner, client_request))
+    parse, response_format = CLIENT_FORMATS[dialect]
+    client_request = _with_model(parse(request.raw_body), request.gateway.settings.model)
+    client, feed, started = session_client(request.headers), EntryFeed(), None
+    scope = asyncio.timeout(None)
     try:
-        started = await _unless_gone(starting, disconnected)
-        response = _ClientResponse(request, client_request, started.turn, response_format, send)
-        sending = response.send_stream() if client_request.stream else response.send_whole()
-        try:
-            await _unless_gone(asyncio.create_task(sending), disconnected)
-        except ClientGone:
-            await request.gateway.turns.cancel(started.turn)
+        async with scope:
+            disconnect_task = asyncio.create_task(_expire_on_disconnect(receive, scope))
+            try:
+                started = await start_client_turn(
+                    request.gateway, request.owner, client_request, client, feed
+                )
+                response = _ClientResponse(request, client_request, started.turn, response_format, send)
+                await response.send(feed, stream=client_request.stream)
+            finally:
+                disconnect_task.cancel()
+    except TimeoutError:
+        if not scope.expired():
             raise
-    finally:
-        disconnected.cancel()
+        if started is not None:
+            await request.gateway.turns.cancel(started.turn)
+        raise ClientGone from None
 
 
-async def _unless_gone(task: asyncio.Task[_T], disconnected: asyncio.Task[None]) -> _T:
-    """Return the result of a task. It is cancelled if the client disconnects first."""
-    try:
-        await asyncio.wait((disconnected, task), return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGone
-        return await task
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait((task,))
+def _with_model(request: ClientRequest, default_model: str) -> ClientRequest:
+    """Return the request with a model. Front ends need not name one."""
+    if request.model:
+        return request
+    if not default_model:
+        raise Refused("The request names no model, and the gateway has no default one. Send `model`.")
+    return msgspec.structs.replace(request, model=default_model)
 
 
-def error_for_client(error: HttpErrorResponse, dialect: str) -> tuple[int, bytes]:
-    """Return the status and the body of an error as clients of this dialect know it: they use 400 for 422."""
-    response_format = DIALECTS[dialect].response_format
-    assert response_format is not None
-    status = 400 if error.status == 422 else error.status
-    report = ErrorReport(error.detail.code, error.detail.message, status, error.detail.id)
-    return status, encode_json(response_format.error_body(report))
+def error_for_client(error: HttpErrorResponse, dialect: str) -> HttpErrorResponse:
+    """Return an error as clients of this dialect know it: with an id, and with their vendors' statuses."""
+    response_format = CLIENT_FORMATS[dialect].response_format
+    status = _STATUS_BY_REFUSAL.get(error.detail.code, 400 if error.status == 422 else error.status)
+    error_id = f"req_{error.detail.id or secrets.token_hex(12)}"
+    report = ErrorReport(error.detail.code, error.detail.message, status, error_id)
+    return HttpErrorResponse(
+        status,
+        error.detail,
+        (*error.headers, *((name.decode(), error_id) for name in _ID_HEADERS)),
+        encode_json(response_format.error_body(report)),
+    )
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def _expire_on_disconnect(receive: Receive, scope: asyncio.Timeout) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    expire_scope(scope)
 
 
 class _ClientResponse:
@@ -100,26 +119,47 @@ class _ClientResponse:
         self._gateway = request.gateway
         self._row = row
         self._head = _response_head(row, client_request, request.headers)
-        self._ignored = client_request.ignored
+        self._extra_headers = [(CONTEXT_HEADER, f"/api/turns/{row.id}/context".encode())]
+        if client_request.ignored:
+            ignored = ", ".join(client_request.ignored).encode("ascii", "replace")
+            self._extra_headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         self._format = response_format
         self._filter = ThoughtFilter(request.grant.thinking_of(row))
         self._send = send
-        self._request_id = f"req_{row.id}"
+        self._feed: EntryFeed
+        self._request_id = request_id(row.id)
         self._last = -1
 
-    async def send_stream(self) -> None:
-        """Send the turn as it runs."""
+    async def send(self, feed: EntryFeed, *, stream: bool) -> None:
+        """Send the turn whose entries the feed gets: as it runs, or whole when it has ended."""
+        self._feed = feed
+        await (self._send_stream() if stream else self._send_whole())
+
+    async def _send_stream(self) -> None:
         entries = await self._first_entries()
         if failure := _early_failure(entries):
             await self._send_failure(failure)
             return
+        self._extra_headers += self._format.stream_headers
         await self._send_head(200, self._format.stream_type)
         async for data in self._stream_data(entries):
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _next_entries(self, timeout_s: float) -> list[Entry] | None:
-        """Return the next entries that the user may see; None if the time is over first."""
+        """Return the next entries that the user may see; None if the time is over first.
+
+        They are passed on before they are committed. Only the start and the end of a turn wait for that.
+        """
+        if not self._feed.closed or self._feed.waiting:
+            taken = await self._feed.take(timeout_s)
+            self._last = taken[-1].seq if taken else self._last
+            if taken or not self._feed.closed:
+                return self._visible(taken) or None
+        return await self._next_committed(timeout_s)
+
+    async def _next_committed(self, timeout_s: float) -> list[Entry] | None:
+        """Return the next entries from the log: of a turn that another process has, or to a slow client."""
         log, key = self._gateway.log, self._row.key
         span = await log.read(key, self._last)
         if not span.lines and not span.ended:
@@ -127,7 +167,11 @@ class _ClientResponse:
                 return None
             span = await log.read(key, self._last)
         self._last = span.last if span.lines else self._last
-        return [visible for entry in decode_entries(span.lines) for visible in self._filter.feed(entry)]
+        return self._visible(decode_entries(span.lines))
+
+    def _visible(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return what the client gets to know of these entries."""
+        return [visible for entry in entries for visible in self._filter.feed(_with_failure(entry))]
 
     async def _first_entries(self) -> list[Entry]:
         """Return the entries up to the first block or the end, or what there is when patience ends."""
@@ -151,21 +195,24 @@ class _ClientResponse:
         while True:
             # Entries that the user may not see leave a stream as silent as none.
             data = writer.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
+            end = b""
             for entry in entries or ():
                 apply(turn, entry)
-                data += writer.feed(entry.event, turn)
-            if not turn.live:
-                # The client may send its next request at once, and then the turn must be found.
-                await self._gateway.turns.wait_until_saved(self._row.key)
+                if turn.live:
+                    data += writer.feed(entry.event, turn)
+                else:
+                    end = writer.feed(entry.event, turn)
             if data:
                 yield data
                 sent_s = loop.time()
             if not turn.live:
+                # The client may send its next request at once, and then the turn must be found.
+                await self._gateway.turns.wait_until_saved(self._row.key)
+                yield end
                 return
             entries = await self._next_entries(heartbeat_s)
 
-    async def send_whole(self) -> None:
-        """Send the turn when it has ended."""
+    async def _send_whole(self) -> None:
         turn = Turn()
         while turn.live:
             for entry in await self._next_entries(self._gateway.settings.heartbeat_s) or ():
@@ -174,6 +221,7 @@ class _ClientResponse:
                     await self._send_failure(entry.event)
                     return
         await self._gateway.turns.wait_until_saved(self._row.key)
+        assert self._format.write_whole is not None
         body = await asyncio.to_thread(self._format.write_whole, turn, self._head)
         await self._send_head(200, "application/json", len(body))
         await self._send({"type": "http.response.body", "body": body})
@@ -184,23 +232,32 @@ class _ClientResponse:
             status = failure.status
         report = ErrorReport(failure.code, failure.message, status, self._request_id)
         body = encode_json(self._format.error_body(report))
+        retry = failure.code != _CANCELLED.code and may_retry(ErrorResponse(status, failure.code))
+        self._extra_headers.append((b"x-should-retry", b"true" if retry else b"false"))
+        if failure.after_ms is not None:
+            self._extra_headers.append((b"retry-after", b"%d" % -(-failure.after_ms // 1000)))
+            self._extra_headers.append((b"retry-after-ms", b"%d" % failure.after_ms))
         await self._send_head(status, "application/json", len(body))
         await self._send({"type": "http.response.body", "body": body})
 
     async def _send_head(self, status: int, media_type: str, length: int | None = None) -> None:
-        request_id = self._request_id.encode()
+        id_value = self._request_id.encode()
         headers = [
             (b"content-type", media_type.encode()),
-            (b"request-id", request_id),
-            (b"x-request-id", request_id),
+            *((name, id_value) for name in _ID_HEADERS),
             (b"x-accel-buffering", b"no"),
+            *self._extra_headers,
         ]
-        if self._ignored:
-            ignored = ", ".join(self._ignored).encode("ascii", "replace")
-            headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         if length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def _with_failure(entry: Entry) -> Entry:
+    """Return the end of a cancelled turn as a failure: to a client it would look like a complete answer."""
+    if isinstance(entry.event, TurnEnded) and entry.event.finish is Finish.CANCELLED:
+        return msgspec.structs.replace(entry, event=_CANCELLED)
+    return entry
 
 
 def _early_failure(entries: list[Entry]) -> TurnFailed | None:
@@ -217,6 +274,8 @@ def _response_head(row: TurnRow, request: ClientRequest, headers: Mapping[str, s
         created_s=row.created_ms // 1000,
         include_usage=request.include_usage,
         reasoning_fields=_reasoning_fields(headers),
+        text_tools=request.text_tools,
+        client_ids=request.client_ids,
     )
 
 

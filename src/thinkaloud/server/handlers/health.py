@@ -16,19 +16,27 @@ async def alive(request: RouteRequest) -> Health:
 async def ready(request: RouteRequest) -> RouteResponse:
     """Report whether turns can be started and saved."""
     gateway = request.gateway
+    storage = "disk" if gateway.database.exclusive else "database"
     if gateway.stopping:
         health = Health("stopping", "The gateway is stopping and starts no new turns.")
     elif not gateway.ready:
         health = Health("starting", "The gateway is still ending the unfinished turns of an earlier process.")
+    elif not gateway.node.lease_renewed:
+        health = Health(
+            "not_saved",
+            "The database does not respond, so the lease of this gateway is not renewed. Running turns "
+            f"continue in memory; in {max(0.0, gateway.node.lease_left_s):.0f} s others may take them over.",
+        )
     elif gateway.log.waiting_s > gateway.settings.max_waiting_s:
         health = Health(
             "not_saved",
-            f"The disk does not respond: the oldest entry has waited {gateway.log.waiting_s:.0f} s. "
+            f"The {storage} does not respond: the oldest entry has waited {gateway.log.waiting_s:.0f} s. "
             "Turns continue in memory and are saved when it does.",
         )
     elif not gateway.log.saved:
         health = Health(
-            "not_saved", "The disk accepts no writes. Turns continue in memory and are saved when it does."
+            "not_saved",
+            f"The {storage} accepts no writes. Turns continue in memory and are saved when it does.",
         )
     else:
         return RouteResponse(content=Health("ok"))

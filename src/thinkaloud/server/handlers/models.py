@@ -49,6 +49,7 @@ def _model_body(listed_model: ModelListing, catalog: Catalog, keys_present: dict
         efforts=listed_model.efforts,
         can_be_off=listed_model.can_be_off,
         visible=listed_model.visible,
+        inputs=listed_model.inputs,
         as_of=listed_model.as_of,
         source=listed_model.source,
     )

@@ -1,7 +1,7 @@
 """Handlers for sessions (create, list, read, change, delete) and their messages."""
 
-import msgspec
 from msgspec import UNSET
+from msgspec.structs import asdict
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Refused
@@ -11,6 +11,7 @@ from thinkaloud.server.message_entries import hide_in_message, message_entries
 from thinkaloud.server.prepare import attached_to
 from thinkaloud.server.schemas import (
     BlockBody,
+    ListedSession,
     MessageBody,
     MessagePage,
     MessagesQuery,
@@ -19,6 +20,7 @@ from thinkaloud.server.schemas import (
     SessionBody,
     SessionChange,
     SessionPage,
+    SessionsQuery,
     SessionWithTurns,
     TurnSummary,
 )
@@ -44,6 +46,9 @@ def session_body(session: Session) -> SessionBody:
         model=session.model,
         created_ms=session.created_ms,
         updated_ms=session.updated_ms,
+        client=session.client,
+        pinned=session.pinned,
+        parent=session.parent,
     )
 
 
@@ -84,11 +89,17 @@ async def create(request: RouteRequest) -> SessionBody:
 
 async def list_sessions(request: RouteRequest) -> SessionPage:
     """List the user's sessions."""
-    query: PageQuery = request.query
-    page = await request.gateway.database.read(
-        lambda conn: sessions.list_page(conn, request.owner, limit=query.limit, after=query.after)
-    )
-    return SessionPage(tuple(map(session_body, page.items)), page.next)
+    query: SessionsQuery = request.query
+
+    def read_page(conn: Connection) -> tuple[Page[Session], frozenset[int]]:
+        page = sessions.list_page(
+            conn, request.owner, limit=query.limit, after=query.after, pinned=query.pinned
+        )
+        return page, sessions.running_among(conn, (session.key for session in page.items))
+
+    page, running = await request.gateway.database.read(read_page)
+    items = (ListedSession(**asdict(session_body(one)), running=one.key in running) for one in page.items)
+    return SessionPage(tuple(items), page.next)
 
 
 async def read(request: RouteRequest) -> SessionWithTurns:
@@ -99,14 +110,14 @@ async def read(request: RouteRequest) -> SessionWithTurns:
         lambda conn: turns.of_session(conn, session, limit=query.limit, after=query.after)
     )
     return SessionWithTurns(
-        **msgspec.structs.asdict(session_body(session)),
+        **asdict(session_body(session)),
         turns=tuple(turn_summary(row, session.id) for row in page.items),
         next=page.next,
     )
 
 
 async def change(request: RouteRequest) -> SessionBody:
-    """Change the title, agent or model of a session."""
+    """Change the title, pin, agent or model of a session."""
     body: SessionChange = request.body
     session, now_ms = request_session(request), request.gateway.now_ms()
 
@@ -114,6 +125,8 @@ async def change(request: RouteRequest) -> SessionBody:
         changed: Session | None = session
         if body.title is not UNSET:
             changed = sessions.rename(conn, request.owner, session.id, body.title.strip(), now_ms)
+        if body.pinned is not UNSET:
+            changed = sessions.pin(conn, session, pinned=body.pinned)
         if body.agent is not UNSET:
             _require_agent(conn, request, body.agent)
             changed = sessions.update_defaults(conn, session, now_ms=now_ms, agent=body.agent)
@@ -143,7 +156,7 @@ async def list_messages(request: RouteRequest) -> MessagePage:
     def read_page(conn: Connection) -> MessagePage:
         page = _bounded_page(conn, _page_of_turns(conn, session, query), newest=query.order == "newest")
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
-        names = _agent_names(conn, request, {row.agent for row in page.items})
+        names = agent_names(conn, request, {row.agent for row in page.items})
         versions = versions_of(conn, session, page.items)
         items = (
             message_body(
@@ -202,7 +215,7 @@ def _turn_of_session(conn: Connection, session: Session, turn_id: str) -> TurnRo
     return turn
 
 
-def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -> dict[str, str]:
+def agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -> dict[str, str]:
     """Return the present names of agents by id. Deleted agents are left out."""
     gateway_agents = request.gateway.gateway_agents.agents
     names = {
@@ -265,6 +278,7 @@ def _block_body(block: Block) -> BlockBody:
         sealed=tuple(seal.form for seal in block.seals),
         result=block.result,
         error=block.error,
+        images=block.images,
         started_ms=block.started_ms,
         ended_ms=block.ended_ms,
         approval=block.approval,

@@ -1,35 +1,26 @@
-"""Handlers for export and import of sessions: text, markdown and JSON.
+"""The handler for exports of sessions: text, markdown and JSON.
 
 Text holds prompts and answers, and never thinking, because it is written from the `content` column, which
-has none. An import is saved completely or not at all.
+has none.
 """
 
-import asyncio
-import pickle
 import re
 from functools import partial
 from typing import BinaryIO
 
-import msgspec
-from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection
 
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
-from thinkaloud.server.handlers.sessions import agent_exists, request_session, session_body
-from thinkaloud.server.schemas import ExportQuery, SessionBody
+from thinkaloud.server.handlers.sessions import request_session
+from thinkaloud.server.schemas import ExportQuery
 from thinkaloud.server.session_files import (
-    ImportedTurn,
-    ImportHeader,
     StoredTurn,
-    read_import,
     write_export,
 )
-from thinkaloud.store import finish, sessions, turns
+from thinkaloud.store import turns
 from thinkaloud.store.archive import packed_log
-from thinkaloud.store.delete import delete_hidden
-from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.messages import contents_of
-from thinkaloud.store.rows import Role, Session, TurnRow, TurnState
+from thinkaloud.store.rows import Role, TurnRow, TurnState
 from thinkaloud.view import Words
 
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "application/json"}
@@ -61,70 +52,6 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     if any(row.state is TurnState.RUNNING for row in rows):
         headers.append(("Thinkaloud-Left-Out", "running"))
     return RouteResponse(content=content, media_type=_MEDIA_TYPES[query.format], headers=tuple(headers))
-
-
-async def import_session(request: RouteRequest) -> SessionBody:
-    """Create a session from an exported markdown or JSON file."""
-    gateway = request.gateway
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    async with gateway.import_slots:
-        file = await gateway.workers.run(
-            read_import,
-            media_type,
-            request.raw_body,
-            gateway.settings.limits.blocks_per_turn,
-            input_bytes=len(request.raw_body),
-        )
-        with file:
-            return await _save_import(request, file)
-
-
-async def _save_import(request: RouteRequest, file: BinaryIO) -> SessionBody:
-    """Save the output of `read_import`, with short writes so that running turns are saved in between."""
-    now_ms, database = request.gateway.now_ms(), request.gateway.database
-    header: ImportHeader = pickle.load(file)
-    session = await database.write(partial(_start_import, request=request, header=header, now_ms=now_ms))
-    try:
-        saved: list[int] = []
-        for _ in range(header.turns):
-            imported: ImportedTurn = await asyncio.to_thread(pickle.load, file)
-            save = partial(_save_turn, session=session, imported=imported, now_ms=now_ms, saved=saved)
-            saved.append((await database.write(save)).key)
-            await index_rest(database, saved[-1], imported.finished.normalized_texts)
-    except BaseException:
-        await asyncio.shield(delete_hidden(database, session))
-        raise
-    return session_body(await database.write(partial(sessions.end_import, session=session, now_ms=now_ms)))
-
-
-def _start_import(conn: Connection, request: RouteRequest, header: ImportHeader, now_ms: int) -> Session:
-    """Create the session. An agent that this workspace lacks is left out."""
-    session = sessions.create(
-        conn,
-        request.owner,
-        now_ms=now_ms if header.created_ms is None else header.created_ms,
-        title=header.title,
-        agent=header.agent if agent_exists(conn, request, header.agent) else "",
-        model=header.model,
-    )
-    sessions.hide(conn, session)
-    return session
-
-
-def _save_turn(
-    conn: Connection, session: Session, imported: ImportedTurn, now_ms: int, saved: list[int]
-) -> TurnRow:
-    """Save a turn, after the turn that it follows: one of `saved`, the keys of the turns before it."""
-    parent: int | UnsetType | None = UNSET
-    if imported.follows is not UNSET:
-        parent = None if imported.follows < 0 else saved[imported.follows]
-    return finish.save_imported(
-        conn,
-        session,
-        msgspec.structs.replace(imported.request, parent=parent),
-        imported.finished,
-        created_ms=now_ms if imported.created_ms is None else imported.created_ms,
-    )
 
 
 def _language(conn: Connection, request: RouteRequest) -> str:

@@ -6,14 +6,18 @@ import msgspec
 
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import waits_for_approval
+from thinkaloud.canon import Refused
 from thinkaloud.catalog import ThinkingSupport, find_model
+from thinkaloud.server.commands import ANSWER_NOW, CANCEL
+from thinkaloud.server.context_schemas import ContextBody, ContextLine
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
-from thinkaloud.server.errors import Conflict, NotFound
+from thinkaloud.server.errors import NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
 from thinkaloud.server.running_turn import visible_turn
 from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
 from thinkaloud.server.thought_filter import hide_thoughts
 from thinkaloud.store import sessions, turns
+from thinkaloud.store.commands import CommandKind, TurnCommand
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
 from thinkaloud.store.rows import Role, ThinkingShown, TurnRow, TurnState
 from thinkaloud.transcript import Approval, Turn
@@ -52,25 +56,54 @@ async def read(request: RouteRequest) -> TurnBody:
     )
 
 
+async def read_context(request: RouteRequest) -> ContextBody:
+    """Return what of the conversation was sent back to the model with this turn's request, and why."""
+    row = _turn_row(request)
+    session = await request.gateway.database.read(
+        lambda conn: sessions.owned_session_of_turn(conn, request.owner, row)
+    )
+    if session is None:
+        raise NotFound()
+    prepared = await request.gateway.turns.context_report(row, session)
+    return ContextBody(
+        turn=row.id,
+        provider=prepared.route.provider.name,
+        model=prepared.route.model_id,
+        lines=tuple(
+            ContextLine(
+                step=line.step,
+                block=line.block,
+                kind=line.kind,
+                status=line.status,
+                code=line.code,
+                reason=line.reason,
+            )
+            for line in prepared.report.lines
+        ),
+        notes=prepared.notes,
+    )
+
+
 async def cancel(request: RouteRequest) -> RouteResponse:
     """Cancel a running turn (202). A turn that has ended is returned unchanged (200)."""
     row = _turn_row(request)
     if row.state is not TurnState.RUNNING:
         return RouteResponse(content=await _load_summary(request, row))
-    if await request.gateway.turns.cancel(row):
-        return RouteResponse(
-            content=await _load_summary(request, await _reload_row(request, row)), status=ACCEPTED
-        )
+    try:
+        await request.gateway.commands.carry_out(row, CANCEL)
+        status = ACCEPTED
+    except Refused:
+        status = 200  # it ended at this moment
+        if (await _reload_row(request, row)).state is TurnState.RUNNING:
+            raise
     row = await _reload_row(request, row)
-    if row.state is TurnState.RUNNING:
-        raise Conflict("This turn runs in another gateway process. Send the request to that one.")
-    return RouteResponse(content=await _load_summary(request, row))
+    return RouteResponse(content=await _load_summary(request, row), status=status)
 
 
 async def answer_now(request: RouteRequest) -> RouteResponse:
     """Stop the thinking of a running turn and make the model answer now."""
     row = _turn_row(request)
-    request.gateway.turns.running_turn(row).answer_now()
+    await request.gateway.commands.carry_out(row, ANSWER_NOW)
     return RouteResponse(content=await _load_summary(request, row), status=ACCEPTED)
 
 
@@ -78,7 +111,10 @@ async def decide_approval(request: RouteRequest) -> RouteResponse:
     """Approve or deny a tool call that waits for approval."""
     row, decision = _turn_row(request), request.body
     decided_by = request.grant.user.name if request.grant.user else ""
-    request.gateway.turns.running_turn(row).decide(decision.block, granted=decision.granted, by=decided_by)
+    command = TurnCommand(
+        kind=CommandKind.DECIDE, block=decision.block, granted=decision.granted, given_by=decided_by
+    )
+    await request.gateway.commands.carry_out(row, command)
     return RouteResponse(content=await _load_summary(request, row), status=ACCEPTED)
 
 

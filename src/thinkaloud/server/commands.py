@@ -1,0 +1,135 @@
+"""Commands for running turns: carried out here, or by the gateway that runs the turn."""
+
+import asyncio
+import logging
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from thinkaloud.canon import Refused
+from thinkaloud.server.errors import Conflict, ServiceUnavailable
+from thinkaloud.store import commands, turns
+from thinkaloud.store.commands import CommandKind, CommandRow, TurnCommand
+from thinkaloud.store.database import NotSaved
+from thinkaloud.store.rows import TurnRow
+from thinkaloud.store.wakeups import Wakeup
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+logger = logging.getLogger(__name__)
+
+_POLL_S = 1.0
+"""How often commands are looked for even if no notification comes."""
+_OUTCOME_TIMEOUT_S = 5.0
+_ENDED = "This turn has ended. Read the turn to see its state."
+
+
+class CommandRouter:
+    """Sends commands to the gateway that runs a turn, and carries out those that others send."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+        self._due = asyncio.Event()
+        self._in_progress: set[int] = set()
+        self._waiting_for: Counter[int] = Counter()
+        self._outcome = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def wake(self, wakeup: Wakeup) -> None:
+        """Look for commands and outcomes of these turns."""
+        woken = wakeup.turns
+        if woken is None or not woken.isdisjoint(self._gateway.turns.running_epochs):
+            self._due.set()
+        if woken is None or not woken.isdisjoint(self._waiting_for):
+            self._outcome.set()
+
+    async def carry_out(self, turn: TurnRow, command: TurnCommand) -> None:
+        """Carry out a command, wherever the turn runs; refuse if it has ended."""
+        if self._gateway.turns.runs_here(turn):
+            await self._gateway.turns.obey(turn.key, command)
+        elif self._gateway.database.exclusive:
+            raise Conflict(_ENDED)
+        else:
+            await self._send(turn, command)
+
+    async def _send(self, turn: TurnRow, command: TurnCommand) -> None:
+        database = self._gateway.database
+        self._waiting_for[turn.key] += 1
+        key = await database.write(partial(commands.send, turn=turn.key, command=command))
+        try:
+            async with asyncio.timeout(_OUTCOME_TIMEOUT_S):
+                error = await self._wait_for_outcome(turn, key)
+        except (TimeoutError, Conflict) as unanswered:
+            await database.write(partial(commands.withdraw, key=key))
+            if isinstance(unanswered, Conflict):
+                raise
+            raise ServiceUnavailable(
+                "The gateway that runs this turn does not answer. If it has failed, the turn is ended "
+                "within a minute. Read the turn to see its state, then try again."
+            ) from None
+        finally:
+            self._waiting_for[turn.key] -= 1
+            if not self._waiting_for[turn.key]:
+                del self._waiting_for[turn.key]
+        if error:
+            raise Refused(error)
+
+    async def _wait_for_outcome(self, turn: TurnRow, key: int) -> str:
+        database = self._gateway.database
+        while (error := await database.write(partial(commands.take_outcome, key=key))) is None:
+            if not await database.read(partial(turns.is_running, key=turn.key)):
+                raise Conflict(_ENDED)
+            self._outcome.clear()
+            await _wait(self._outcome, _POLL_S / 2)
+        return error
+
+    async def run(self) -> None:
+        """Carry out the commands of other gateways until cancelled."""
+        while True:
+            await _wait(self._due, _POLL_S)
+            self._due.clear()
+            running = tuple(self._gateway.turns.running_epochs)
+            if not running:
+                continue
+            try:
+                waiting = await self._gateway.database.read(partial(commands.waiting_for, turns=running))
+            except NotSaved:
+                continue  # whoever sent one is told that nobody answers
+            except Exception:
+                logger.exception("commands of other gateways could not be read; retrying")
+                continue
+            for command in waiting:
+                if command.key not in self._in_progress:
+                    self._start(command)
+
+    def _start(self, command: CommandRow) -> None:
+        self._in_progress.add(command.key)
+        task = asyncio.create_task(self._obey(command), name=f"thinkaloud-command-{command.key}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _obey(self, command: CommandRow) -> None:
+        error = ""
+        try:
+            await self._gateway.turns.obey(command.turn, command)
+        except Refused as refused:
+            error = str(refused)
+        try:
+            await self._gateway.database.write(partial(commands.settle, command=command, error=error))
+        except NotSaved as not_saved:
+            logger.warning("the outcome of a command could not be stored: %s", not_saved)
+        finally:
+            self._in_progress.discard(command.key)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, or for this time: a notification may be lost."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+CANCEL = TurnCommand(kind=CommandKind.CANCEL)
+ANSWER_NOW = TurnCommand(kind=CommandKind.ANSWER_NOW)
