@@ -30,6 +30,7 @@ CATALOG_ROWS = {
     "groq": "groq",
     "xai": "xai",
     "bedrock": "bedrock",
+    "cohere": "cohere",
 }
 """The catalog row for each simulator."""
 

@@ -51,6 +51,7 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
         "groq": "openai/gpt-oss-120b",
         "xai": "grok-4.3",
         "bedrock": "us.anthropic.claude-opus-4-5-20251101-v1:0",
+        "cohere": "command-a-reasoning",
     }
     with running_simulator(name, [{"thinking": THOUGHT, "text": ANSWER}]) as server:
         home.use_simulators(server)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.environment import UserHome
-from tests.store.log_fixtures import append_all, entries, new_turn, temporary_database, turn_events
+from tests.store.log_fixtures import append_all, entries, new_turn, turn_events
 
 from thinkaloud.cli import main
 from thinkaloud.store import sqlite
@@ -21,7 +21,7 @@ def test_backup_finishes_while_turns_are_written(tmp_path: Path) -> None:
     copies = [tmp_path / f"copy{number}.db" for number in range(3)]
 
     async def scenario() -> None:
-        async with temporary_database(tmp_path) as database, EventLog(database) as log:
+        async with sqlite.open_database(tmp_path / "thinkaloud.db") as database, EventLog(database) as log:
             row = await new_turn(database)
             writer = log.writer(row.key, row.epoch)
             turn_entries = entries(turn_events(*("word " * 400 for _ in range(300))))
@@ -64,7 +64,7 @@ def test_growing_write_ahead_log_is_reported(
     monkeypatch.setattr(sqlite, "WAL_LIMIT_BYTES", 200_000)
 
     async def scenario() -> None:
-        async with temporary_database(tmp_path) as database, EventLog(database) as log:
+        async with sqlite.open_database(tmp_path / "thinkaloud.db") as database, EventLog(database) as log:
             row = await new_turn(database)
             with closing(sqlite3.connect(database.path, isolation_level=None)) as foreign:
                 foreign.execute("BEGIN")

@@ -95,6 +95,15 @@ def test_quitting_a_chat_waits_for_its_own_turn_and_prints_the_whole_answer(home
             assert "All of the answer." in screen.scroll_back
 
 
-def test_chat_without_a_terminal_says_what_to_use(home: UserHome, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chat_without_a_terminal_says_what_to_use(
+    home: UserHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["chat"]) == 2
     assert "The chat needs a terminal. Use `thinkaloud ask`" in capsys.readouterr().err
+    monkeypatch.setenv("TERM", "dumb")
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert main(["chat"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "TERM is dumb. Use `thinkaloud ask`." in err

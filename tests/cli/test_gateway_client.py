@@ -1,6 +1,8 @@
 """The client of a gateway: every method of a backend, its errors, and streams over bad connections."""
 
 import asyncio
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,12 @@ from tests.server.caller import (
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
-from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal
+from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal, connection
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection
+from thinkaloud.server.handlers import imports, transfer
+from thinkaloud.server.import_files import read_import
+from thinkaloud.server.session_files import write_export
+from thinkaloud.server.worker import Computation
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,
@@ -72,6 +78,29 @@ async def test_client_asks_and_streams_a_turn_to_its_end(tmp_path: Path) -> None
         assert (past.id, past.prompt, past.images, past.state) == (turn, "How much?", (PICTURE,), "done")
         assert copy_text(fold(list(past.entries))) == ANSWER
         assert [entry async for entry in client.replay(turn, speed=100)] == await read_turn(backend, turn)
+
+
+@in_event_loop
+async def test_client_waits_for_a_slow_import_and_a_slow_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine they take longer than any other request."""
+
+    def slow(compute: Computation) -> Computation:
+        def compute_slowly(*arguments: object) -> Iterable[bytes]:
+            time.sleep(0.5)
+            return compute(*arguments)
+
+        return compute_slowly
+
+    async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
+        session = (await client.create_session(model=caller.model)).id
+        exported = await client.export(session, "json")
+        monkeypatch.setattr(connection, "_RESPONSE_TIMEOUT_S", 0.1)
+        monkeypatch.setattr(imports, "read_import", slow(read_import))
+        monkeypatch.setattr(transfer, "write_export", slow(write_export))
+        assert (await client.import_file(exported.encode())).conversations[0].session
+        assert await client.export(session, "json") == exported
 
 
 @in_event_loop

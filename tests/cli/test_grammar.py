@@ -65,6 +65,12 @@ def test_every_command_has_help_a_description_and_a_function_to_run(capsys: Outp
     ("words", "message"),
     [
         (["aks", "hi"], "There is no command 'aks'. Did you mean ask?"),
+        (["run", "llama3", "hi"], "There is no command 'run'. Did you mean ask?"),
+        (["-x"], "thinkaloud: error: unknown option -x."),
+        (["ask", "--a\x1b]0;title\x07b\x9b31mc"], "thinkaloud ask: error: unknown option --abc."),
+        (["models", "refresh", "x", "\x1b[31my"], "thinkaloud models: error: unexpected argument: y."),
+        (["--versoin"], "thinkaloud: error: unknown option --versoin. Did you mean --version?"),
+        (["--verbose", "ask", "hi"], "thinkaloud: error: unknown option --verbose. Did you mean --version?"),
         (["zzzz"], "There is no command 'zzzz'. Run `thinkaloud help`"),
         (["ask", "--modle", "x", "hi"], "unknown option --modle. Did you mean --model?"),
         (["keys", "list", "--jsn"], "unknown option --jsn. Did you mean --json?"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import sqlite3
 import subprocess
 import sys
@@ -129,6 +130,21 @@ def test_keys_set_refuses_what_is_no_key(home: UserHome, provider: str, key: str
     assert not (home.folder / "credentials.toml").exists()
 
 
+def test_keys_set_stores_nothing_after_the_end_of_the_input(home: UserHome) -> None:
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "thinkaloud", "keys", "set", "deepseek"]
+    with subprocess.Popen(command, stdin=terminal, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stderr is not None
+        shown = b""
+        while not shown.endswith(b": "):
+            shown += process.stderr.read(1)
+        os.write(master, b"\x04")  # Ctrl-D
+        assert process.stderr.read().decode() == "\nthinkaloud: The key is empty, so nothing was stored.\n"
+    assert process.returncode == 2
+    os.close(master)
+    os.close(terminal)
+
+
 def test_keys_use_the_keyring_if_it_works(
     home: UserHome, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
@@ -153,6 +169,7 @@ def test_keys_use_the_keyring_if_it_works(
 
 
 def test_a_credentials_file_with_the_wrong_mode_is_named_as_the_cause(home: UserHome, capsys: Output) -> None:
+    """S20."""
     path = home.folder / "credentials.toml"
     path.write_text(f'[keys]\nANTHROPIC_API_KEY = "{KEY}"\n')
     path.chmod(0o644)

@@ -270,6 +270,16 @@ def test_missing_server_packages_error_gives_the_install_command(home: UserHome,
     assert run_command("models", PYTHONPATH=str(tmp_path)).returncode == 0
 
 
+def test_missing_flet_error_gives_the_install_command(home: UserHome, tmp_path: Path) -> None:
+    """`import thinkaloud` and the other commands do not need it."""
+    (tmp_path / "flet.py").write_text("raise ModuleNotFoundError('no flet', name='flet')")
+    completed = run_command("flutter", PYTHONPATH=str(tmp_path))
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert "pip install 'thinkaloud[flutter]'" in completed.stderr
+    assert "Traceback" not in completed.stderr
+    assert run_command("agents", PYTHONPATH=str(tmp_path)).returncode == 0
+
+
 def test_serve_works_without_uvloop_and_httptools(home: UserHome, tmp_path: Path) -> None:
     """Some platforms lack uvloop and httptools; the header limit holds without them."""
     for name in ("uvloop", "httptools"):

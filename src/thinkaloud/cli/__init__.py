@@ -34,6 +34,12 @@ COMMANDS = {
         "Chat with any model or agent in the terminal. Thoughts, tool calls and answers are kept apart; "
         "sessions are kept by the gateway.",
     ),
+    "flutter": (
+        "flutter:add_options",
+        "chat in a Flutter app in the browser",
+        "Chat with any model or agent in a Flutter app, on a phone-sized or a wide screen. Everything that "
+        "the browser loads comes from this machine.",
+    ),
     "agents": (
         "agents:add_options",
         "list agents and tools",
@@ -59,7 +65,8 @@ COMMANDS = {
     "serve": (
         "serve:add_options",
         "run the gateway: sessions, live streams, search",
-        "Run the gateway, which serves sessions and turns over HTTP and stores them in one SQLite file. "
+        "Run the gateway, which serves sessions and turns over HTTP and stores them in one SQLite file "
+        "or in PostgreSQL. "
         "It starts without an API key and without other services.",
     ),
     "users": (
@@ -77,6 +84,11 @@ COMMANDS = {
         "copy the database into a file",
         "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The "
         "gateway may be running. To restore, stop it and put the copy in place of thinkaloud.db.",
+    ),
+    "db": (
+        "db:add_options",
+        "copy a database, between SQLite and PostgreSQL",
+        "Copy a database into another one: from SQLite to PostgreSQL, or back.",
     ),
     "simulate": (
         "simulate:add_options",
@@ -105,10 +117,12 @@ COMMANDS = {
         "Write a session as text without thoughts, as markdown, or as JSON with everything.",
     ),
     "import": (
-        "sessions:add_import",
-        "import exported sessions",
-        "Create sessions from markdown or JSON files that `export` or the page wrote. "
-        "The id of each new session is printed.",
+        "imports:add_import",
+        "import sessions and the history of other programs",
+        "Create sessions from files that `export` or the page wrote, and from the history of other programs: "
+        "ChatGPT and Claude account exports, logs of Claude Code, Codex and llm, exports of Open WebUI and "
+        "LibreChat, and OpenAI or Anthropic messages. Importing again adds only what is new. The id of each "
+        "session is printed.",
     ),
     "watch": (
         "show:add_watch",
@@ -148,6 +162,21 @@ COMMANDS = {
     "help": ("", "show help on a command", "Show help on a command."),
 }
 
+OTHER_NAMES = {
+    "auth": "keys",
+    "history": "sessions",
+    "key": "keys",
+    "list": "models",
+    "login": "keys",
+    "logs": "sessions",
+    "ls": "models",
+    "prompt": "ask",
+    "ps": "watch",
+    "run": "ask",
+    "settings": "config",
+}
+"""What similar programs call a command, to suggest ours."""
+
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the command and return its exit code."""
@@ -159,12 +188,15 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         argv = [*argv[1:], "--help"]
     command = next((argument for argument in argv if not argument.startswith("-")), "")
 
+    from thinkaloud.cli.console import print_error
     from thinkaloud.cli.parser import build_parser, parse, unknown_name
 
     if command and command not in COMMANDS:
         remedy = "Run `thinkaloud help` for all commands."
-        print(f"thinkaloud: {unknown_name('command', command, list(COMMANDS), remedy)}", file=sys.stderr)
-        return 2
+        if command in OTHER_NAMES:
+            suggestion = f"There is no command {command!r}. Did you mean {OTHER_NAMES[command]}?"
+            return print_error(f"{suggestion} {remedy}")
+        return print_error(unknown_name("command", command, list(COMMANDS), remedy))
     return _run(parse(build_parser(COMMANDS, command, _VERSION), argv))
 
 

@@ -4,7 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.database import database_url
 from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path
 from thinkaloud.surfaces.terminal import clean
@@ -18,6 +20,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_backup(options: argparse.Namespace) -> int:
     """Write the copy and report its size."""
+    if database_url():
+        raise Refused("Your sessions are in PostgreSQL, which has its own backup. Run: pg_dump")
     with require_server_packages():
         from thinkaloud.store.sqlite import back_up
     size = back_up(database_path(), options.file)

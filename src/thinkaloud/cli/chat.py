@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,21 @@ from thinkaloud.view import LOCALES
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `chat`."""
+    add_chat_options(parser)
+    add_option = parser.add_argument
+    add_option(
+        "--no-mouse", action="store_true", help="leave the mouse to the terminal, for its own selection"
+    )
+    add_option(
+        "--theme",
+        choices=("dark", "light"),
+        help="colours (default: your setting, else dark); it is not saved",
+    )
+    parser.set_defaults(run=run_chat)
+
+
+def add_chat_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every chat: who answers, the session, the gateway and the language."""
     add_option = parser.add_argument
     add_option(
         "-m",
@@ -41,34 +57,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_server_options(parser)
     add_option(
-        "--no-mouse", action="store_true", help="leave the mouse to the terminal, for its own selection"
-    )
-    add_option(
-        "--theme",
-        choices=("dark", "light"),
-        help="colours (default: your setting, else dark); it is not saved",
-    )
-    add_option(
         "--language",
         "--lang",
         default="",
         metavar="L",
         help=f"language: {' or '.join(LOCALES)} (default: your preference)",
     )
-    parser.set_defaults(run=run_chat)
 
 
 def run_chat(options: argparse.Namespace) -> int:
     """Chat until the person quits, then print the transcript, so that it stays in the scroll-back."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("The chat needs a terminal. Use `thinkaloud ask` in scripts and pipes.")
+    if os.environ.get("TERM") == "dumb":
+        raise Refused(
+            "The chat needs a terminal that can move its cursor, and TERM is dumb. Use `thinkaloud ask`."
+        )
     return asyncio.run(_chat(options))
 
 
 async def _chat(options: argparse.Namespace) -> int:
     with _require_tui_packages():
+        from thinkaloud.surfaces.chat_session import Answerer
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
-        from thinkaloud.surfaces.tui.chat_session import Answerer
         from thinkaloud.surfaces.tui.transcript_text import wrapped_text
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session

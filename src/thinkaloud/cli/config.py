@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK, add_json_option, print_error, print_json
+from thinkaloud.cli.console import EXIT_OK, add_json_option, in_users_language, print_error, print_json
 from thinkaloud.cli.parser import add_actions, unknown_name
+from thinkaloud.cli.portuguese import translate_setting
 from thinkaloud.cli.table import print_columns
 from thinkaloud.cli.words import command_words
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
@@ -48,16 +49,19 @@ def run_show(options: argparse.Namespace) -> int:
         print_json(config.values)
         return EXIT_OK
     rows = [("setting", "value", "meaning")]
+    portuguese = config.language == "pt-BR"
     for key, setting in SETTINGS.items():
         value = config.values.get(key)
         values = setting_values(key)
-        meaning = f"{setting.meaning}: {', '.join(values)}" if values else setting.meaning
+        meaning = translate_setting(setting.meaning) if portuguese else setting.meaning
+        meaning = f"{meaning}: {', '.join(values)}" if values else meaning
         rows.append((key, "-" if value is None else _shown(value), meaning))
     print_columns(rows)
     for problem in config.problems:
         print_error(problem)
     if unknown := file.unknown_keys():
-        print(f"Unknown in {file.path}, and ignored: {', '.join(unknown)}.", file=sys.stderr)
+        text = in_users_language(f"Unknown in {file.path}, and ignored: {', '.join(unknown)}.")
+        print(clean(text), file=sys.stderr)
     return EXIT_OK
 
 

@@ -95,12 +95,28 @@ def progress(text: str) -> Iterator[None]:
         yield
         return
     static = static_terminal()
-    print(text, end="\n" if static else "", file=sys.stderr, flush=True)
+    print(in_users_language(text), end="\n" if static else "", file=sys.stderr, flush=True)
     try:
         yield
     finally:
         if not static:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+class ProgressLine:
+    """A line on a terminal that is replaced as the work goes on; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty() and not static_terminal()
+
+    def write(self, text: str) -> None:
+        """Replace the line."""
+        if self._shown:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Remove the line."""
+        self.write("")
 
 
 def open_missing_streams() -> None:
@@ -131,9 +147,28 @@ def port(text: str) -> int:
 
 
 def print_error(text: str, code: int = EXIT_REFUSED) -> int:
-    """Print an error in one line and return the exit code."""
-    print(f"thinkaloud: {clean(text)}".replace("\n", " "), file=sys.stderr)
+    """Print an error in one line, in the user's language, and return the exit code."""
+    print(f"thinkaloud: {clean(in_users_language(text))}".replace("\n", " "), file=sys.stderr)
     return code
+
+
+def users_language() -> str:
+    """Return the language of the settings, or of the environment if they cannot be read."""
+    from thinkaloud.client.config import ConfigFile, language_of
+
+    try:
+        return ConfigFile().read().language
+    except Refused:
+        return language_of(os.environ)
+
+
+def in_users_language(text: str) -> str:
+    """Return an error or a finding in the user's language."""
+    if users_language() != "pt-BR":
+        return text
+    from thinkaloud.cli.portuguese import translate_error
+
+    return translate_error(text)
 
 
 def print_json(value: object) -> None:

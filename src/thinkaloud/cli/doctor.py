@@ -13,7 +13,18 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.canon import ThinkaloudError
-from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, add_json_option, print_json, progress
+from thinkaloud.cli.console import (
+    EXIT_FAILED,
+    EXIT_OK,
+    add_json_option,
+    in_users_language,
+    print_json,
+    progress,
+    users_language,
+)
+from thinkaloud.cli.database import database_url
+from thinkaloud.cli.portuguese import translate_header
+from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import ConfigFile
@@ -53,11 +64,16 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(findings)
     else:
-        rows = [
-            (f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings
-        ]
-        print_columns(rows, header=False)
+        print_columns(list(map(_row, findings)), header=False)
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
+
+
+def _row(finding: Finding) -> tuple[str, str]:
+    """Return the columns of a finding in the user's language, the first as wide as a problem."""
+    state, check, problem = finding.state, finding.check, PROBLEM
+    if users_language() == "pt-BR":
+        state, check, problem = map(translate_header, (state, check, problem))
+    return f"{state:<{len(problem)}}", f"{check}: {in_users_language(finding.text)}"
 
 
 def _guarded(name: str, check: Callable[[], Iterator[tuple[str, str]]]) -> Iterator[Finding]:
@@ -140,6 +156,12 @@ def _check_default_model() -> Iterator[tuple[str, str]]:
 
 
 def _check_database() -> Iterator[tuple[str, str]]:
+    if url := database_url():
+        with require_server_packages():
+            from thinkaloud.store.postgres_check import check_postgres
+        for passed, text in check_postgres(url):
+            yield OK if passed else PROBLEM, text
+        return
     path = database_path()
     if not path.exists():
         yield OK, f"{path} does not exist yet. It is created with the first stored turn."

@@ -71,7 +71,7 @@ def run_set(options: argparse.Namespace) -> int:
     provider = _provider(load_catalog(), options.provider)
     name = key_name(provider)
     if sys.stdin.isatty():
-        key = getpass.getpass(command_words().text("key_prompt", name=provider.name))
+        key = _typed_key(command_words().text("key_prompt", name=provider.name))
     else:
         key = b"".join(read_chunks(STDIN)).decode(errors="replace")
     place = store_key(name, key)
@@ -79,6 +79,18 @@ def run_set(options: argparse.Namespace) -> int:
     check = words.text("check_key", name=f"thinkaloud keys test {provider.name}")
     print(f"{words.text('key_stored', name=name, reason=place)} {check}", file=sys.stderr)
     return EXIT_OK
+
+
+def _typed_key(prompt: str) -> str:
+    """Return what is typed; nothing after Ctrl-D. What follows begins on a line of its own."""
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        print(file=sys.stderr)
+        return ""
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        raise
 
 
 def run_list(options: argparse.Namespace) -> int:

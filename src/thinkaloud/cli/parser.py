@@ -9,7 +9,11 @@ import difflib
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NoReturn
+
+from thinkaloud.cli.console import in_users_language, users_language
+from thinkaloud.surfaces.terminal import clean
 
 Commands = Mapping[str, tuple[str, str, str]]
 """For each command: `module:function` that adds its options, a summary for lists, and a description."""
@@ -32,7 +36,28 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         end = "" if message.endswith("?") else "."
-        self.exit(2, f"{self.prog}: error: {message}{end} Run `{self.prog} --help` for help.\n")
+        remedy = in_users_language(f"Run `{self.prog} --help` for help.")
+        label = "erro" if users_language() == "pt-BR" else "error"
+        self.exit(2, f"{self.prog}: {label}: {clean(in_users_language(message))}{end} {remedy}\n")
+
+    def format_usage(self) -> str:
+        self._translate()
+        usage = super().format_usage()
+        if self._intermixed and self.usage is None:
+            # `argparse` cuts the English prefix off by its length and keeps the rest.
+            return usage.replace("uso: ", "usage: ", 1)
+        return usage
+
+    def format_help(self) -> str:
+        self._translate()
+        return super().format_help()
+
+    def _translate(self) -> None:
+        """Make the texts of this command Portuguese, if that is the user's language."""
+        if users_language() == "pt-BR":
+            from thinkaloud.cli.portuguese import translate_parser
+
+            translate_parser(self)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         super().exit(status, message and message.replace(_LITERAL, ""))
@@ -70,9 +95,13 @@ class CommandParser(argparse.ArgumentParser):
 def parse(parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments. After `--` no word is an option.
 
-    `argparse` loses the `--` where options and words may stand in any order, so the words are marked.
+    `argparse` loses the `--` where options and words may stand in any order, so the words are marked. An
+    unknown option before the command would be reported as a command that is missing.
     """
     end = list(argv).index("--") if "--" in argv else len(argv)
+    before_command = list(takewhile(lambda word: word.startswith("-"), argv[:end]))
+    if unknown := [word for word in before_command if word not in parser._option_string_actions]:
+        parser.error(parser._unknown_text(unknown))
     literal_words = [_LITERAL + word if word.startswith("-") else word for word in argv[end + 1 :]]
     options = parser.parse_args([*argv[:end], *literal_words])
     for name, value in vars(options).items():

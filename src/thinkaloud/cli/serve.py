@@ -3,13 +3,16 @@
 import argparse
 import os
 import re
+import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
+from thinkaloud.cli.database import database_url, open_home_database
 from thinkaloud.cli.settings import (
     BUILTIN_MODEL,
     database_path,
@@ -17,9 +20,10 @@ from thinkaloud.cli.settings import (
     user_agents,
     with_builtin_model,
 )
+from thinkaloud.cli.workers import SQLITE_REFUSED, serve_workers
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.store.file_lock import lock_path, publish_address
+from thinkaloud.store.file_lock import lock_holder, lock_path, publish_address
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway, Settings
@@ -49,6 +53,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_PORT,
         metavar="N",
         help=f"port to listen on; 0 for any free port (default: {DEFAULT_PORT})",
+    )
+    add_option(
+        "--database",
+        metavar="URL",
+        default="",
+        help="the PostgreSQL to use, postgresql://..., shared with other gateways (default: "
+        "THINKALOUD_DATABASE, else your setting, else a SQLite file of your own)",
     )
     add_option("--auth", choices=("token",), help="require a token from every client, also on this machine")
     add_option(
@@ -89,6 +100,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     add_option = parser.add_argument
     add_option(
+        "--workers",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processes that serve the port, to use N cores; more than 1 needs PostgreSQL (default: 1)",
+    )
+    add_option(
         "--readers-per-turn",
         type=positive,
         default=DEFAULT_READERS_PER_TURN,
@@ -112,16 +130,41 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 def run_serve(options: argparse.Namespace) -> int:
     """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
     with require_server_packages():
-        from thinkaloud.client import Timeouts
-        from thinkaloud.server import logs, run
-        from thinkaloud.server.gateway import Settings
-        from thinkaloud.server.limits import GatewayLimits
+        from thinkaloud.server import run
+        from thinkaloud.server.auth import new_start_token
     address = run.ServeOptions(
         host=options.host,
         port=options.port,
         allowed_hosts=tuple(options.allow_host),
         token_required=options.auth == "token",
+        start_token=new_start_token(),
     )
+    url = database_url(options.database)
+
+    def announce(listening: "RunningServer") -> None:
+        _print_address(listening, address, url)
+
+    if options.workers == 1:
+        return _serve_one(options, address, url, None, announce)
+    if not url:
+        raise Refused(SQLITE_REFUSED)
+    with run.bind_socket(address) as sock:
+        return serve_workers(options.workers, sock, partial(_serve_one, options, address, url), announce)
+
+
+def _serve_one(
+    options: argparse.Namespace,
+    address: "ServeOptions",
+    url: str,
+    sock: socket.socket | None,
+    announce: Callable[["RunningServer"], None],
+) -> int:
+    """Serve in this process until stopped."""
+    from thinkaloud.client import Timeouts
+    from thinkaloud.server import logs, run
+    from thinkaloud.server.gateway import Settings
+    from thinkaloud.server.limits import GatewayLimits
+
     settings = Settings(
         limits=GatewayLimits(
             running_turns_per_user=options.turns_per_user, readers_per_turn=options.readers_per_turn
@@ -139,37 +182,67 @@ def run_serve(options: argparse.Namespace) -> int:
     )
     form = None if options.log_format is None else logs.LogFormat(options.log_format)
     logs.set_up(form)
-    stopped_cleanly = run.serve(
-        lambda: open_gateway(settings), address, lambda listening: _announce(listening, address)
-    )
+
+    def publish_and_announce(listening: "RunningServer") -> None:
+        _publish_address(listening)
+        announce(listening)
+
+    stopped_cleanly = run.serve(lambda: open_gateway(settings, url), address, publish_and_announce, sock)
     return EXIT_OK if stopped_cleanly else EXIT_STOPPED
 
 
 @asynccontextmanager
-async def open_gateway(settings: "Settings") -> AsyncIterator["Gateway"]:
+async def open_gateway(settings: "Settings", url: str) -> AsyncIterator["Gateway"]:
     """Open the gateway of this home: its database, its catalog and its agents."""
     from thinkaloud.agents.config import local_tools
     from thinkaloud.agents.toolbox import Toolbox
     from thinkaloud.server.gateway import Gateway
-    from thinkaloud.store import sqlite
+    from thinkaloud.store.sqlite import SqliteDatabase
 
     agents = user_agents()
     toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
-        sqlite.open_database(database_path(), full_sync=settings.full_sync) as database,
+        open_home_database(url, full_sync=settings.full_sync) as database,
         with_builtin_model(load_catalog()) as catalog,
         Gateway(database, catalog, settings=settings, toolbox=toolbox, gateway_agents=agents) as gateway,
     ):
-        gateway.metrics.add_gauge(
-            "thinkaloud_wal_bytes", "Size of SQLite's write-ahead log.", database.wal_bytes
-        )
+        if isinstance(database, SqliteDatabase):
+            gateway.metrics.add_gauge(
+                "thinkaloud_wal_bytes", "Size of SQLite's write-ahead log.", database.wal_bytes
+            )
+        else:
+            _add_postgres_gauges(gateway)
         yield gateway
 
 
-def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
+def _add_postgres_gauges(gateway: "Gateway") -> None:
+    from thinkaloud.store.postgres import PostgresDatabase
+
+    database = gateway.database
+    if isinstance(database, PostgresDatabase):
+        gateway.metrics.add_gauge(
+            "thinkaloud_database_waiting",
+            "Queries that wait for a connection to PostgreSQL.",
+            lambda: database.waiting_queries,
+        )
+        gateway.metrics.add_gauge(
+            "thinkaloud_listening",
+            "1 while notifications of PostgreSQL arrive, 0 while turns of other gateways are polled.",
+            lambda: database.listener.connected,
+        )
+
+
+def _publish_address(listening: "RunningServer") -> None:
+    """Tell other commands of this home where the gateway is, if this process holds the lock."""
+    path = lock_path(database_path())
+    if (holder := lock_holder(path)) is not None and holder.pid == os.getpid():
+        publish_address(path, listening.url, listening.token)
+
+
+def _print_address(listening: "RunningServer", address: "ServeOptions", url: str) -> None:
     from thinkaloud.server.static_files import NOT_BUILT, page_is_built
 
-    publish_address(lock_path(database_path()), listening.url, listening.token)
+    path = lock_path(database_path())
     print(listening.url, flush=True)
     token_note = (
         "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"
@@ -177,9 +250,9 @@ def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
         else "No token is needed on this machine. Token for access through a tunnel or proxy:"
     )
     # Elsewhere stderr is likely a log that others may read.
-    token = listening.token if sys.stderr.isatty() else f"the field `token` of {lock_path(database_path())}"
+    token = listening.token if sys.stderr.isatty() else f"the field `token` of {path}"
     lines = [
-        f"Sessions are stored in {database_path()}.",
+        f"Sessions are stored in {_stored_in(url)}.",
         f"Default model: {model_name()}. `thinkaloud models` lists all models.",
         f"{token_note} {token}",
         "Create permanent tokens with `thinkaloud tokens create`.",
@@ -192,6 +265,14 @@ def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
     if not page_is_built():
         lines.append(NOT_BUILT)
     print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+
+def _stored_in(url: str) -> str:
+    if not url:
+        return str(database_path())
+    from thinkaloud.store.postgres_connect import public_name
+
+    return f"the {public_name(url)}"
 
 
 @contextmanager

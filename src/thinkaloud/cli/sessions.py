@@ -1,4 +1,4 @@
-"""`thinkaloud sessions`, `search`, `export` and `import`: the sessions that a gateway keeps."""
+"""`thinkaloud sessions`, `search` and `export`: the sessions that a gateway keeps."""
 
 import argparse
 import asyncio
@@ -11,13 +11,10 @@ from pathlib import Path
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import (
     EXIT_OK,
-    EXIT_REFUSED,
     STDIN,
     add_json_option,
     positive,
-    print_error,
     print_json,
-    read_bytes,
 )
 from thinkaloud.cli.gateway import GatewayClient, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import find_session, list_sessions
@@ -100,15 +97,6 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     add_server_options(parser)
     parser.set_defaults(run=run_with_gateway(_export))
-
-
-def add_import(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `import`."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="an exported markdown or JSON file; - reads standard input"
-    )
-    add_server_options(parser)
-    parser.set_defaults(run=run_with_gateway(_import))
 
 
 def short_id(text: str) -> str:
@@ -250,17 +238,3 @@ def _write_new(path: Path, text: str) -> None:
         raise Refused(f"{path} exists already. Choose another name, or remove it.") from None
     except OSError as error:
         raise Refused(f"Cannot write {path}: {error.strerror or error}. Choose another place.") from None
-
-
-async def _import(client: GatewayClient, options: argparse.Namespace) -> int:
-    exit_code = EXIT_OK
-    for name in options.files:
-        try:
-            session = await client.import_session(read_bytes(name, "an exported session"))
-        except Refused as error:
-            exit_code = print_error(f"{name}: {error}", EXIT_REFUSED)
-        else:
-            print(session.id)
-            title = one_line(session.title) or session.id
-            print(command_words().text("imported", name=one_line(name), reason=title), file=sys.stderr)
-    return exit_code

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from wcwidth import iter_graphemes
-
 from thinkaloud.cli.console import colours_wanted
+from thinkaloud.cli.portuguese import translate_header
+from thinkaloud.cli.settings import user_config
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.view.text import columns_of
+from thinkaloud.view.text import columns_of, graphemes
 
 Row = Sequence[str]
 _GAP = "  "
@@ -33,6 +33,8 @@ _MARKS = re.compile(f"[{BOLD_START}{BOLD_END}]")
 
 def print_columns(rows: Sequence[Row], *, header: bool = True) -> None:
     """Print a table, whose first row is the header if there is one; in a terminal, it fits the width."""
+    if header and user_config().language == "pt-BR":
+        rows = [tuple(map(translate_header, rows[0])), *rows[1:]]
     bold = colours_wanted(_output())
     for line in table_lines(rows, terminal_columns(), header=header):
         print(_with_bold(line) if bold else _MARKS.sub("", line))
@@ -132,7 +134,7 @@ def _broken(word: str, width: int) -> list[str]:
     if _width(word) <= width:
         return [word]
     pieces, piece = [], ""
-    for cluster in iter_graphemes(word):
+    for cluster in graphemes(word):
         if piece and _width(piece + cluster) > width:
             pieces.append(piece)
             piece = ""

@@ -11,6 +11,7 @@ import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
+from thinkaloud.cli.database import database_url, open_home_database
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path, user_agents
@@ -229,13 +230,13 @@ def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
 
 
 async def _run_in_database(command: DatabaseCommand, options: argparse.Namespace) -> CommandOutput:
-    from thinkaloud.store import sqlite, users
+    from thinkaloud.store import users
 
     def transaction(conn: "Connection") -> CommandOutput:
         users.ensure_local(conn, _now_ms())
         return command(conn, options)
 
-    async with sqlite.open_database(database_path(), guest=True) as database:
+    async with open_home_database(database_url(), guest=True) as database:
         return await database.write(transaction)
 
 

@@ -3,9 +3,23 @@
 from collections.abc import Mapping
 
 from thinkaloud.cli.settings import user_config
-from thinkaloud.surfaces.tui.words import ScreenWords
+from thinkaloud.surfaces.screen_words import ScreenWords
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    "app_open": (
+        "Only this machine can open the address. Ctrl-C stops.",
+        "Só esta máquina pode abrir o endereço. Ctrl-C encerra.",
+    ),
+    "app_no_browser": (
+        "No browser was found. Open the address yourself.",
+        "Nenhum navegador foi encontrado. Abra o endereço você mesmo.",
+    ),
+    "app_wait": (
+        "{n} turn still runs. Waiting for its end; Ctrl-C stops it."
+        "|{n} turns still run. Waiting for their end; Ctrl-C stops them.",
+        "{n} turno ainda está em andamento. Aguardando o fim; Ctrl-C o interrompe."
+        "|{n} turnos ainda estão em andamento. Aguardando o fim; Ctrl-C os interrompe.",
+    ),
     "wait": (
         "{n} turn of another command runs in this process. Waiting for the end; Ctrl-C stops."
         "|{n} turns of other commands run in this process. Waiting for the end; Ctrl-C stops.",
@@ -27,7 +41,38 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "renamed": ("{reason} is now {name}", "{reason} agora é {name}"),
     "written": ("Written to {name} as {reason}.", "Gravado em {name} como {reason}."),
-    "imported": ("{name}: imported as {reason}", "{name}: importado como {reason}"),
+    "imported": ("{name}: imported {reason}", "{name}: importado: {reason}"),
+    "import_planned": ("{name}: would import {reason}", "{name}: seria importado: {reason}"),
+    "import_conversations": ("{n} conversation|{n} conversations", "{n} conversa|{n} conversas"),
+    "import_new": ("{n} new|{n} new", "{n} nova|{n} novas"),
+    "import_grown": ("{n} grown|{n} grown", "{n} ampliada|{n} ampliadas"),
+    "import_turns": ("{n} turn added|{n} turns added", "{n} turno novo|{n} turnos novos"),
+    "import_thoughts": ("{n} thought|{n} thoughts", "{n} pensamento|{n} pensamentos"),
+    "import_calls": ("{n} tool call|{n} tool calls", "{n} chamada de ferramenta|{n} chamadas de ferramentas"),
+    "import_unread": (
+        "not imported: {n} × {name} (first in line {reason})",
+        "não importado: {n} × {name} (primeiro na linha {reason})",
+    ),
+    "import_unread_more": (
+        "and {n} more kind; --json lists all|and {n} more kinds; --json lists all",
+        "e mais {n} tipo; --json lista todos|e mais {n} tipos; --json lista todos",
+    ),
+    "import_passed_over": (
+        "{n} file of no known format was passed over.|{n} files of no known format were passed over.",
+        "{n} arquivo de formato desconhecido foi ignorado."
+        "|{n} arquivos de formato desconhecido foram ignorados.",
+    ),
+    "import_reading": (
+        "{name}: reading, {n} conversation{reason}|{name}: reading, {n} conversations{reason}",
+        "{name}: lendo, {n} conversa{reason}|{name}: lendo, {n} conversas{reason}",
+    ),
+    "import_sending": ("{name}: importing {n} of {reason}", "{name}: importando {n} de {reason}"),
+    "db_copying": ("{name}: {n} of {reason} rows", "{name}: {n} de {reason} linhas"),
+    "db_copied": (
+        "Copied {name} to {reason}: {n} row, compared.|Copied {name} to {reason}: {n} rows, compared.",
+        "{name} foi copiado para {reason}: {n} linha, comparada."
+        "|{name} foi copiado para {reason}: {n} linhas, comparadas.",
+    ),
     "setting": ("{name} is {reason}.", "{name} é {reason}."),
     "setting_removed": ("{name} is not set; its default holds.", "{name} não está definido; vale o padrão."),
     "key_prompt": (

@@ -143,7 +143,9 @@ class _HomeLocator:
 
 async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -> "RunningServer | None":
     """Start a gateway in this process; None if another process was faster."""
+    from thinkaloud.cli.database import database_url
     from thinkaloud.cli.serve import open_gateway, require_server_packages
+    from thinkaloud.client.config import ConfigFile
 
     with require_server_packages():
         from thinkaloud.server.gateway import Settings
@@ -153,7 +155,8 @@ async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -
     async with AsyncExitStack() as inside:
         inside.enter_context(log_to_file(database_path().with_name("gateway.log")))
         try:
-            gateway = await inside.enter_async_context(open_gateway(Settings(model=model_name(), grace_s=0)))
+            settings = Settings(model=model_name(), config_path=ConfigFile().path, grace_s=0)
+            gateway = await inside.enter_async_context(open_gateway(settings, database_url()))
         except DatabaseInUse:
             return None
         # Every caller needs the token: other users of this machine can reach the port as well.

@@ -10,7 +10,13 @@ import msgspec
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
-from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
+from thinkaloud.cli.gateway.connection import (
+    LONG_RESPONSE_S,
+    FixedLocator,
+    GatewayAddress,
+    GatewayConnection,
+    GatewayLocator,
+)
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
 from thinkaloud.client.prepare import parse_thinking
@@ -127,6 +133,27 @@ class _AgentPage(msgspec.Struct):
     next: str = ""
 
 
+class ConversationInfo(msgspec.Struct, frozen=True):
+    """A conversation of an imported file."""
+
+    session: str
+    title: str
+    new: bool
+    turns: int
+    turns_added: int
+    thoughts: int
+    calls: int
+
+
+class ImportedFile(msgspec.Struct, frozen=True):
+    """What an import added, or would add."""
+
+    id: str
+    format: str
+    conversations: list[ConversationInfo]
+    unread: list[dict[str, Any]]
+
+
 class GatewayClient:
     """A gateway as a `Backend`. Open it with `async with`."""
 
@@ -236,15 +263,26 @@ class GatewayClient:
     async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
         """Return a session as `text`, `markdown` or `json`."""
         query = {"format": form, "thinking": thinking}
-        content = await self.connection.send("GET", f"/api/sessions/{session}/export", query=query)
+        content = await self.connection.send(
+            "GET", f"/api/sessions/{session}/export", query=query, stall_s=LONG_RESPONSE_S
+        )
         return content.decode()
 
-    async def import_session(self, content: bytes) -> SessionInfo:
-        """Create a session from an exported JSON or markdown file."""
-        as_json = content.lstrip()[:1] == b"{"
-        headers = {"Content-Type": "application/json" if as_json else "text/markdown"}
-        created = await self.connection.send("POST", "/api/import", content, headers=headers)
-        return msgspec.json.decode(created, type=SessionInfo)
+    async def import_file(
+        self, content: bytes, *, format_name: str = "", dry_run: bool = False
+    ) -> ImportedFile:
+        """Import a file of any known format, or only return what that would add."""
+        start = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:15]
+        markdown = start == b"<!-- thinkaloud"
+        media_type = "text/markdown" if markdown else "application/octet-stream"
+        if start[:1] in (b"{", b"["):
+            media_type = "application/json"
+        query = {"format": format_name, "dry_run": "true" if dry_run else "false"}
+        headers = {"Content-Type": media_type}
+        imported = await self.connection.send(
+            "POST", "/api/import", content, query=query, headers=headers, stall_s=LONG_RESPONSE_S
+        )
+        return msgspec.json.decode(imported, type=ImportedFile)
 
     async def models(self) -> list[Responder]:
         """Return the models that can be chosen."""

@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 _CONNECT_TIMEOUT_S = 10.0
 _RESPONSE_TIMEOUT_S = 120.0
-"""The longest time without a byte. Importing a large session takes half a minute."""
+"""The longest time without a byte."""
+LONG_RESPONSE_S = 3600.0
+"""The same for an import or an export: the gateway answers when it is done, and on a busy machine that takes
+minutes. If the gateway dies, the connection is closed at once."""
 _MOVE_ATTEMPTS = 100
 _MOVE_S = 0.1
 """How often and how long a request waits for a gateway that moves to another process."""
@@ -137,9 +140,10 @@ class GatewayConnection:
         *,
         query: Mapping[str, str | int] | None = None,
         headers: Mapping[str, str] | None = None,
+        stall_s: float | None = None,
     ) -> bytes:
         """Send a request and return the bytes of the response."""
-        async with self.open(method, path, data, query=query, headers=headers) as response:
+        async with self.open(method, path, data, query=query, headers=headers, stall_s=stall_s) as response:
             return await response.read()
 
     @asynccontextmanager
@@ -151,10 +155,15 @@ class GatewayConnection:
         *,
         query: Mapping[str, str | int] | None = None,
         headers: Mapping[str, str] | None = None,
-        stall_s: float = _RESPONSE_TIMEOUT_S,
+        stall_s: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and yield the response while its body arrives."""
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=stall_s)
+        """Send a request and yield the response while its body arrives.
+
+        `stall_s` is the longest time without a byte, if it is not the usual one.
+        """
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=stall_s or _RESPONSE_TIMEOUT_S
+        )
         response, url = await self._connect(
             method, path, {"data": data, "params": query, "headers": headers or {}, "timeout": timeout}
         )
