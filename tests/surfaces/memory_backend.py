@@ -205,8 +205,10 @@ class MemoryBackend:
     async def cancel(self, turn: str) -> None:
         self._called("cancel", turn)
         memory_turn = self.turns_by_id[turn]
-        if fold_entries(memory_turn.entries).live:
-            memory_turn.say(TurnEnded(Finish.CANCELLED))
+        shown = fold_entries(memory_turn.entries)
+        if shown.live:
+            open_blocks = [block.number for block in shown.blocks if block.ended_ms is None]
+            memory_turn.say(*map(BlockEnded, open_blocks), TurnEnded(Finish.CANCELLED))
         memory_turn.end("cancelled")
 
     async def answer_now(self, turn: str) -> None:

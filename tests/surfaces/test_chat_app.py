@@ -18,9 +18,9 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
+from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
-from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerScreen
 from thinkaloud.surfaces.tui.exchange import QuestionView
 from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING, SessionList

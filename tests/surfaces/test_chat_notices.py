@@ -6,7 +6,7 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
-from thinkaloud.canon import Refused
+from thinkaloud.canon import BlockStarted, Kind, Refused, TurnEnded, TurnStarted
 from thinkaloud.surfaces.backend import FoundText, Responder
 from thinkaloud.surfaces.tui import status_line
 from thinkaloud.surfaces.tui.app import ChatOptions
@@ -159,3 +159,15 @@ def test_quitting_reads_the_running_turn_to_its_end(capsys: pytest.CaptureFixtur
 
 def test_transcript_for_the_scroll_back_is_wrapped_at_words() -> None:
     assert wrapped_text("❯ Why?\n\n[think] one two three\n", 14) == "❯ Why?\n\n[think] one\ntwo three"
+
+
+def test_invalid_entry_of_a_gateway_ends_the_turn_and_not_the_chat() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("Hello")
+        await chat.until(lambda: chat.called("ask"))
+        chat.backend.last_turn().say(TurnStarted(), BlockStarted(0, Kind.REASONING), TurnEnded(), step_ms=0)
+        await chat.sees("The gateway sent an invalid entry")
+        await chat.type("/thinking hide")
+        await chat.sees("Thinking blocks: hidden")
+
+    run_chat(act)

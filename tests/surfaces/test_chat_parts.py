@@ -8,13 +8,14 @@ import pytest
 from tests.surfaces.memory_backend import thought_and_answer
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.surfaces.tui.approval_bar import argument_lines
-from thinkaloud.surfaces.tui.attachments import MAX_BYTES, image_path, read_attachment
+from thinkaloud.surfaces.attachments import MAX_BYTES, image_path, read_attachment
+from thinkaloud.surfaces.call_arguments import argument_lines
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.tui.commands import COMMANDS, Command, completions, read_command
 from thinkaloud.surfaces.tui.help import help_text
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.replay import MAX_GAP_MS, ReplayPlayer
-from thinkaloud.surfaces.tui.words import TEXTS, ScreenWords
+from thinkaloud.surfaces.tui.words import TEXTS
 from thinkaloud.transcript import fold_entries
 from thinkaloud.view import LOCALES
 
@@ -63,7 +64,8 @@ def test_every_word_is_in_both_languages_with_the_same_gaps() -> None:
 
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
-    source = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py") if path.name != "words.py")
+    paths = [SOURCE.parent / "display.py", *SOURCE.glob("*.py")]
+    source = "\n".join(path.read_text("utf-8") for path in paths if path.name != "words.py")
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))
     assert {key for key in named if not key.startswith("ai.")} <= set(TEXTS)
     families = (
@@ -86,20 +88,20 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
 
 
 def test_plurals_follow_the_language() -> None:
-    english, portuguese = ScreenWords("en"), ScreenWords("pt_BR.UTF-8")
+    english, portuguese = ScreenWords("en", TEXTS), ScreenWords("pt_BR.UTF-8", TEXTS)
     assert [english.text("search.found", n=n) for n in (0, 1, 2)] == ["0 places", "1 place", "2 places"]
     assert [portuguese.text("search.found", n=n) for n in (0, 1, 2)] == ["0 lugar", "1 lugar", "2 lugares"]
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_help_lists_every_key_and_command(locale: str) -> None:
-    text = help_text(ScreenWords(locale)).plain
+    text = help_text(ScreenWords(locale, TEXTS)).plain
     assert all(shown_keys(key.keys) in text for key in CHAT_KEYS)
     assert all(f"/{name}" in text for name in COMMANDS)
 
 
 def test_help_names_keys_and_arguments_in_the_language_of_the_person() -> None:
-    english, portuguese = (help_text(ScreenWords(locale)).plain for locale in ("en-US", "pt-BR"))
+    english, portuguese = (help_text(ScreenWords(locale, TEXTS)).plain for locale in ("en-US", "pt-BR"))
     for text in ("/model [NAME]", "e, c, r", "y, n", "Ctrl+PageUp"):
         assert text in english
     for text in ("/model [NOME]", "/rename TÍTULO", "s, n"):

@@ -66,6 +66,8 @@ async def thinking_open(chat: ChatPilot) -> None:
 
 
 async def approval(chat: ChatPilot) -> None:
+    conversation = chat.chat.query_one("#conversation")
+    width = conversation.outer_size.width
     await chat.type("Clean up")
     await chat.until(lambda: chat.called("ask"))
     chat.backend.last_turn().say(
@@ -77,6 +79,7 @@ async def approval(chat: ChatPilot) -> None:
         step_ms=0,
     )
     await chat.until(lambda: "shell?" in chat.text)
+    assert conversation.outer_size.width == width, "the text would be wrapped again"
 
 
 async def lost(chat: ChatPilot) -> None:

@@ -39,6 +39,7 @@ def test_control_characters_are_removed(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize(("text", "shown"), ATTACKS)
 def test_split_escape_sequences_are_removed(text: str, shown: str) -> None:
+    """S4."""
     for size in (1, 2, 3):
         cleaner = TerminalCleaner()
         pieces = [text[at : at + size] for at in range(0, len(text), size)]

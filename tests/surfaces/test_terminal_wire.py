@@ -73,7 +73,7 @@ def sequences(text: str) -> set[str]:
 
 @pytest.mark.parametrize("surface", ["tui", "plain"])
 def test_only_our_own_sequences_reach_the_terminal(surface: str) -> None:
-    """Thoughts, answers, tool names, inputs, results, summaries and errors, cut after every character."""
+    """S4: thoughts, answers, tool names, inputs, results, summaries and errors, cut after every character."""
     own = sequences(wire_text(surface, "clean"))
     wire = wire_text(surface, "hostile")
     assert sequences(wire) - own == set()

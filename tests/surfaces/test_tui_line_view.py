@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.pilot import Pilot
 from textual.selection import Selection
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.surfaces.tui import line_view
 from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.sections import Row, TextSection
 from thinkaloud.surfaces.tui.turn_view import TurnView
@@ -101,6 +103,27 @@ def test_resize_wraps_again_and_keeps_the_place() -> None:
     run(test, LineView())
 
 
+def test_rows_are_drawn_again_where_only_the_breaks_between_words_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A section that is wrapped in a later frame is drawn, also if the view is as high as before."""
+    monkeypatch.setattr(line_view, "LAYOUT_BUDGET_S", 0)  # one step for every frame
+
+    async def test(view: LineView, section: TextSection, pilot: Pilot[None]) -> None:
+        last = TextSection("│ ")
+        last.append("word " * 7 + "first " + "word " * 4 + "last")
+        view.replace_sections([section, last])
+        await append(view, section, pilot, WORDS)
+        row_count = view.row_count
+        for width in (41, 42):
+            await pilot.resize_terminal(width, 12)
+            await settle(view, pilot)
+            assert view.row_count == row_count
+            assert screen_rows(pilot.app)[:row_count] == view.screen_text().splitlines()
+
+    run(test, LineView())
+
+
 def test_selected_text_has_no_gutter_and_no_soft_breaks() -> None:
     async def test(view: LineView, section: TextSection, pilot: Pilot[None]) -> None:
         text = "A first line that is so long that it is wrapped.\nA second line."
@@ -134,7 +157,7 @@ def test_wide_characters_stay_within_the_edge() -> None:
 
 
 def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
-    """Counts the characters that are wrapped for one delta; the time is measured by the benchmark."""
+    """A delta changes the last row, and a row that is added leaves the strips of the others as they are."""
 
     async def main() -> None:
         view = TurnView(policy=preset("preview"), clock=TestClock())
@@ -148,5 +171,14 @@ def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
             view.flush()
             assert [section.row(index) for index in range(height - 1)] == before
             assert view.thinking.screen_text().endswith("one. word")
+            await settle(view.thinking, pilot)
+            last_rows = Region(0, view.thinking.row_count - 10, 80, 9)
+            strips = view.thinking.render_lines(last_rows)
+            view.feed(Entry(view.turn.seq + 1, BlockGrew(0, WORDS * 2), 10))
+            view.flush()
+            await settle(view.thinking, pilot)
+            assert section.height > height
+            again = view.thinking.render_lines(last_rows)
+            assert all(strip is before for strip, before in zip(again, strips, strict=True))
 
     asyncio.run(main())

@@ -12,11 +12,11 @@ from textual.screen import Screen
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
+from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
-from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
-from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
+from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.transcript_text import transcript_text
 from thinkaloud.view import Policy
 
@@ -56,7 +56,7 @@ class ChatApp(App[str]):
         super().__init__()
         self.backend = backend
         self.chat_options = options or ChatOptions()
-        self.display_settings = Display(Policy(), self.chat_options.language or "en-US")
+        self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
         self.theme = THEMES[self.chat_options.theme]
         self.chat_screen = ChatScreen(backend, self.display_settings, self.chat_options.answerer)
 
@@ -65,7 +65,7 @@ class ChatApp(App[str]):
         problem: Exception | None = None
         try:
             preferences = await self.backend.preferences()
-            self.display_settings = Display.from_preferences(preferences, self.chat_options.language)
+            self.display_settings = TerminalDisplay.from_preferences(preferences, self.chat_options.language)
         except (Refused, BackendUnreachable) as error:
             problem = error
         self.display_settings.default_model = (
@@ -112,7 +112,7 @@ class ChatApp(App[str]):
         """Show an error until the person has had time to read it."""
         self.chat_screen.status_line.show_notice(str(error), error=True)
 
-    async def save_display(self, display: Display) -> None:
+    async def save_display(self, display: TerminalDisplay) -> None:
         """Draw with other settings, and save them as the user's preferences."""
         self.display_settings = display
         self.chat_screen.apply_display(display)

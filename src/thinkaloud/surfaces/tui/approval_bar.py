@@ -4,7 +4,6 @@ The bar takes the focus only from an empty prompt, and answers no key in its fir
 typed for the prompt must not approve a call.
 """
 
-import json
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,8 +13,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from thinkaloud.surfaces.call_arguments import argument_lines
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.words import ScreenWords
 from thinkaloud.transcript import Block
 
 TYPE_AHEAD_S = 0.5
@@ -96,19 +96,3 @@ class ApprovalBar(Vertical, can_focus=True):
         """Approve or deny the call."""
         if self.armed and self.asked:
             self.post_message(self.Answered(self._turn, self._block, granted))
-
-
-def argument_lines(text: str) -> list[str]:
-    """Return the arguments of a call, one in each line; a text that is not a JSON object as it is."""
-    try:
-        values = json.loads(text)
-    except ValueError:
-        values = None
-    if not isinstance(values, dict):
-        return clean(text).splitlines()
-    lines: list[str] = []
-    for name, value in values.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        first, *rest = clean(shown).splitlines() or [""]
-        lines += [f"{clean(name)}: {first}", *(f"  {line}" for line in rest)]
-    return lines

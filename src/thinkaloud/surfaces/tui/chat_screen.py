@@ -18,20 +18,20 @@ from textual.widgets import OptionList, Static
 
 from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable
+from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat_state import ChatState
 from thinkaloud.surfaces.tui import flows
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
-from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.tui.chat_state import ChatState
 from thinkaloud.surfaces.tui.commands import read_command
 from thinkaloud.surfaces.tui.composer import Composer, PromptArea
 from thinkaloud.surfaces.tui.conversation import ConversationView
-from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.exchange import QuestionView
 from thinkaloud.surfaces.tui.keys import bindings
 from thinkaloud.surfaces.tui.run_command import run_command
 from thinkaloud.surfaces.tui.session_list import SessionList
 from thinkaloud.surfaces.tui.status_line import StatusLine
+from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp
@@ -57,7 +57,7 @@ class ChatScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings()
 
-    def __init__(self, backend: Backend, display: Display, answerer: Answerer) -> None:
+    def __init__(self, backend: Backend, display: TerminalDisplay, answerer: Answerer) -> None:
         super().__init__()
         self.display_settings = display
         self.state = ChatState(backend, self, answerer)
@@ -116,7 +116,7 @@ class ChatScreen(Screen[None]):
         """The line at the bottom."""
         return self.query_one(StatusLine)
 
-    def apply_display(self, display: Display) -> None:
+    def apply_display(self, display: TerminalDisplay) -> None:
         """Draw in another way."""
         self.display_settings = display
         self.query_one("#sidebar-title", Static).update(Content(display.words.text("sessions")))

@@ -10,12 +10,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static, TextArea
 
+from thinkaloud.surfaces.attachments import Attachment, image_path
+from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.attachments import Attachment, image_path
-from thinkaloud.surfaces.tui.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.commands import COMMANDS, completions
 from thinkaloud.surfaces.tui.keys import run_own_binding
-from thinkaloud.surfaces.tui.words import ScreenWords
 
 
 class PromptArea(TextArea):

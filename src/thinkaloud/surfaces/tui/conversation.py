@@ -12,8 +12,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from thinkaloud.canon import Entry
-from thinkaloud.surfaces.tui.chat_session import ChatTurn
-from thinkaloud.surfaces.tui.display import Display
+from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.tui.exchange import ExchangeView, QuestionView
 
 MARGIN_SCREENS = 1
@@ -28,7 +28,8 @@ class ConversationView(VerticalScroll):
     """The turns of the session that is shown."""
 
     DEFAULT_CSS = """
-    ConversationView { height: 1fr; padding: 0 1; align-vertical: bottom; scrollbar-size-vertical: 1; }
+    ConversationView { width: 100%; height: 1fr; padding: 0 1; align-vertical: bottom;
+                       scrollbar-size-vertical: 1; }
     ConversationView .spacer { height: 0; }
     ConversationView #empty { height: auto; padding: 1 2; color: $text-muted; display: none; }
     ConversationView #empty.-filled { display: block; }

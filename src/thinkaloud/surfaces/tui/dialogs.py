@@ -13,9 +13,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.keys import run_own_binding
-from thinkaloud.surfaces.tui.words import ScreenWords
 
 WINDOW_CSS = """
     ConfirmScreen, TextScreen, PickerScreen, SearchScreen, HelpScreen { align: center middle; }

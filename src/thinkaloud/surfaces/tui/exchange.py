@@ -10,9 +10,10 @@ from textual.message import Message
 from textual.widgets import Static
 
 from thinkaloud.canon import Entry
+from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.chat_session import ChatTurn
-from thinkaloud.surfaces.tui.display import Display
+from thinkaloud.surfaces.tui.line_view import TallStylesCache
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
@@ -55,6 +56,7 @@ class QuestionView(Static, can_focus=True):
 class ExchangeView(Vertical):
     """A question with its turn. It is there only while it is near the visible part of the conversation."""
 
+    BLANK = True  # there is nothing behind its parts
     DEFAULT_CSS = """
     ExchangeView { height: auto; }
     ExchangeView .stream-state { height: auto; color: $text-warning; padding: 0 1; display: none; }
@@ -66,6 +68,7 @@ class ExchangeView(Vertical):
 
     def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
         super().__init__()
+        self._styles_cache = TallStylesCache()
         self.chat_turn = chat_turn
         self._display_settings = display
 

@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from thinkaloud.canon import Entry, Refused
+from thinkaloud.surfaces.attachments import read_attachment
 from thinkaloud.surfaces.backend import Responder, SessionInfo
-from thinkaloud.surfaces.tui.attachments import read_attachment
-from thinkaloud.surfaces.tui.chat_session import Answerer, ChatTurn
+from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
-from thinkaloud.surfaces.tui.words import ScreenWords
 from thinkaloud.view import (
     LOCALES,
     PRESETS,
-    OpenState,
     Words,
     read_policy,
     run_thinking_command,
     thinking_shown,
-    toggle_all,
-    view,
 )
 
 if TYPE_CHECKING:
@@ -53,17 +50,8 @@ async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
 
 async def toggle_blocks(screen: "ChatScreen") -> None:
     """Open every block of the session, or close them all if all are open."""
-    turns = screen.chat.turns if screen.chat else []
-    policy = screen.display_settings.policy
-    states: list[OpenState] = []
-    for chat_turn in turns:
-        thinking = view(chat_turn.turn, policy, choices=chat_turn.choices.current(policy))
-        if thinking is not None:
-            states += [thinking.open, *(block.open for block in thinking.blocks)]
-    choices = toggle_all(states)
-    for chat_turn in turns:
-        chat_turn.choices.current(policy).clear()
-        chat_turn.choices.current(policy).update(choices)
+    if screen.chat:
+        screen.chat.toggle_blocks(screen.display_settings.policy)
     screen.conversation.replace_choices()
 
 

@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.tui.commands import COMMANDS
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, PLACE_KEYS, shown_keys
 from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING
-from thinkaloud.surfaces.tui.words import ScreenWords
 
 _KEY_COLUMNS = 15
 _LEAST_COLUMNS = 60
@@ -43,6 +43,8 @@ def help_text(words: ScreenWords, *, aligned: bool = True) -> Content:
     """Return the whole help; `aligned` puts the texts below each other."""
     keys = [(shown_keys(key.keys), words.text(key.words)) for key in CHAT_KEYS]
     places = [(shown_keys(name), words.text(text)) for name, text in PLACE_KEYS]
+    # The names of these keys depend on the language.
+    places.append((words.text("keys.open_block"), words.text("key.open_block")))
     places.append((words.text("keys.approval"), words.text("key.on_approval")))
     commands = [
         (f"/{name} {words.arguments(arguments)}".strip(), words.text(f"command.{name}"))

@@ -48,7 +48,6 @@ PLACE_KEYS = (
     ("ctrl+j", "key.newline"),
     ("up", "key.recall"),
     ("tab", "key.tab"),
-    ("enter, space", "key.open_block"),
     ("e, c, r", "key.on_question"),
     ("left, right", "key.on_version"),
     ("n, r, d, x", "key.on_session"),
@@ -75,7 +74,7 @@ def _shown_key(key: str) -> str:
     return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
-_NAMES = {"pageup": "PageUp", "pagedown": "PageDown"}
+_NAMES = {"pageup": "PageUp", "pagedown": "PageDown", "up": "↑", "left": "←", "right": "→"}
 
 
 async def run_own_binding(widget: Widget, event: events.Key) -> bool:

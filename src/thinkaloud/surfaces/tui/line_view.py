@@ -16,8 +16,9 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.cache import LRUCache
-from textual.geometry import Size
+from textual.geometry import NULL_SPACING, Region, Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -34,6 +35,20 @@ LAYOUT_BUDGET_S = 0.008
 _CACHED_ROWS = 2048
 
 
+class TallStylesCache(StylesCache):
+    """The lines that Textual keeps of a widget, for one that may have many thousands.
+
+    Textual marks each line of a widget when its height changes. Only those that are kept can be out of date.
+    """
+
+    def set_dirty(self, *regions: Region) -> None:
+        """Mark the lines of these regions, or all, to be drawn again."""
+        if not regions:
+            self.clear()
+        for region in regions:
+            self._dirty_lines.update(filter(region.line_range.__contains__, self._cache))
+
+
 class LineView(ScrollView):
     """A column of sections. Subclasses decide which."""
 
@@ -48,12 +63,13 @@ class LineView(ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._styles_cache = TallStylesCache()
         self._sections: list[Section] = []
         self._starts: list[int] = [0]  # the first row of each section, and the number of all rows
         self._columns = 0
         self._layouts: deque[Iterator[None]] = deque()  # the sections that are being laid out
         self._layout_timer: Timer | None = None
-        self._strips: LRUCache[tuple[Row, int], Strip] = LRUCache(_CACHED_ROWS)
+        self._strips: LRUCache[tuple[int, Row, int], Strip] = LRUCache(_CACHED_ROWS)
         self._styles_by_role: dict[str, Style] = {}
 
     @property
@@ -87,7 +103,7 @@ class LineView(ScrollView):
         while self._layouts:
             for _ in self._layouts.popleft():
                 pass
-        self.section_changed(0)
+        self._redraw_all()
 
     def section_changed(self, index: int, first_row: int = 0) -> None:
         """Draw a section again from one of its rows on, and what is below it if that moves."""
@@ -124,9 +140,10 @@ class LineView(ScrollView):
         rows = [self.row_at(index) for index in range(self.row_count)]
         return "\n".join(row.text.rstrip() for row in rows if row is not None)
 
-    def on_mount(self) -> None:
-        """Follow the end until the person scrolls."""
-        self.anchor()
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Follow the end from when the view scrolls itself, until the person scrolls."""
+        if shown:
+            self.anchor()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the end again when the person has scrolled to it."""
@@ -178,8 +195,12 @@ class LineView(ScrollView):
         self._layout_timer = None
         top = self._top_of_view()
         self._run_layout()
-        self.section_changed(0)
+        self._redraw_all()
         self._keep_in_view(top)
+
+    def _redraw_all(self) -> None:
+        self.section_changed(0)
+        self.refresh()  # text may be wrapped at other words and still have the same number of rows
 
     def _top_of_view(self) -> tuple[Section, float] | None:
         """Return the section at the top of the view and how far into it that is; None at the end."""
@@ -197,9 +218,26 @@ class LineView(ScrollView):
 
     # Drawing
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines of a region. A strip that was drawn before is the same object again."""
+        styles = self.styles
+        if styles.gutter != NULL_SPACING or styles.tint.a or self.opacity != 1:
+            return super().render_lines(crop)
+        # Textual draws every line again when the height changes, which is when a row is added. It also
+        # remembers what it made of a strip (cropped, divided, as bytes), which helps only if the strip stays.
+        top, width = self.scroll_offset.y, self.size.width
+        strips = [self._strip(top + y, width) for y in crop.line_range]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        left, right = crop.column_span
+        return strips if (left, right) == (0, width) else [strip.crop(left, right) for strip in strips]
+
     def render_line(self, y: int) -> Strip:
         """Return one line of the view."""
-        row_index, width = y + self.scroll_offset.y, self.size.width
+        return self._strip(y + self.scroll_offset.y, self.size.width)
+
+    def _strip(self, row_index: int, width: int) -> Strip:
         row = self.row_at(row_index)
         if row is None:
             return Strip.blank(width, self.rich_style)
@@ -207,10 +245,11 @@ class LineView(ScrollView):
         span = None if selection is None else selection.get_span(row_index)
         if span is not None:
             return self._draw(_select(row, *span), width).apply_offsets(0, row_index)
-        strip = self._strips.get((row, width))
+        key = (row_index, row, width)
+        strip = self._strips.get(key)
         if strip is None:
-            strip = self._strips[row, width] = self._draw(row, width)
-        return strip.apply_offsets(0, row_index)
+            strip = self._strips[key] = self._draw(row, width).apply_offsets(0, row_index)
+        return strip
 
     def _draw(self, row: Row, width: int) -> Strip:
         # The last gate before the terminal: whatever a section holds, no control character passes.

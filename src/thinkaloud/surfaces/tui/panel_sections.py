@@ -1,32 +1,30 @@
-"""The rows of a thinking panel in each preset, made from the view of a turn.
+"""The sections of a thinking panel on a terminal, made from its rows.
 
-`preview` shows each thought as `▶ "first words…" (click to expand)`. `trace` shows a bar with a summary and a
-chevron at the right edge, a tree of steps, and the status below them. The others show `▶` and the header of
-the view. A thought that is alone is the panel itself; several steps are a list below the header.
+A header stands behind `▶` or `▼`; a bar with a summary has its chevron at the right edge. Below a header,
+text stands behind a gutter. A header in quotes has no icon.
 """
 
 from typing import Protocol
 
 from thinkaloud.canon import Kind
-from thinkaloud.surfaces.tui.sections import HeaderLine, Section, Span
-from thinkaloud.view import (
-    PANEL,
-    HeaderStyle,
-    OpenState,
-    Policy,
-    StepView,
-    ThinkingState,
-    ThinkingView,
-    Words,
-    preview,
+from thinkaloud.surfaces.panel_rows import (
+    SEPARATOR,
+    FooterRow,
+    HeaderRow,
+    MarkerRow,
+    NewestLineRow,
+    PanelRow,
+    PassageRow,
+    ThoughtRow,
 )
+from thinkaloud.surfaces.tui.sections import HeaderLine, Section, Span
+from thinkaloud.view import PANEL, HeaderStyle, OpenState, Policy, ThinkingState
 from thinkaloud.view.labels import ICONS, TOOL_ICON
 from thinkaloud.view.plain import ASSISTANT_ICON, INDENT, MAX_INDENT_LEVELS, RESULT_ARROW
 
 CLOSED, OPEN = "▶", "▼"
 BAR_CLOSED, BAR_OPEN = "›", "⌄"
 GUTTER = "│ "
-SEPARATOR = " · "
 STATUS_ICONS = {
     ThinkingState.THINKING: ICONS[ThinkingState.THINKING],
     ThinkingState.DONE: "✓",
@@ -39,7 +37,7 @@ _KIND_ICONS = {Kind.TOOL_CALL: f"{TOOL_ICON} ", Kind.ASSISTANT_CALL: f"{ASSISTAN
 class TextSource(Protocol):
     """Where the sections with text come from; a section is kept while its text only grows."""
 
-    def thought(self, step: StepView, prefix: str) -> Section:
+    def thought(self, row: ThoughtRow, prefix: str) -> Section:
         """Return the section with the whole text of a thought, or the line for one that cannot be read."""
 
     def newest_line(self, number: int | None, text: str, prefix: str) -> Section:
@@ -49,121 +47,61 @@ class TextSource(Protocol):
         """Return a section with a text that does not grow."""
 
 
-def panel_sections(view: ThinkingView, policy: Policy, words: Words, source: TextSource) -> list[Section]:
+def panel_sections(rows: list[PanelRow], policy: Policy, source: TextSource) -> list[Section]:
     """Return the sections of a panel."""
-    return _PanelBuilder(view, policy, words, source).sections()
+    bar = policy.header is HeaderStyle.SUMMARY
+    return [_section(row, bar, source) for row in rows]
 
 
-class _PanelBuilder:
-    def __init__(self, view: ThinkingView, policy: Policy, words: Words, source: TextSource) -> None:
-        self._view, self._policy, self._words, self._source = view, policy, words, source
-        self._blocks = {block.block: block for block in view.blocks}
-        self._bar = policy.header is HeaderStyle.SUMMARY
-        self._quotes = policy.preset == "preview"
+def _section(row: PanelRow, bar: bool, source: TextSource) -> Section:
+    match row:
+        case HeaderRow(key=key) if key == PANEL:
+            return _panel_header(row, bar)
+        case HeaderRow():
+            return _step_header(row)
+        case ThoughtRow():
+            return source.thought(row, _prefix(row.depth))
+        case NewestLineRow():
+            return source.newest_line(row.block, row.text, _prefix(row.depth))
+        case PassageRow():
+            prefix = _prefix(row.depth)
+            return source.passage(row.text, prefix, f"{prefix}{RESULT_ARROW} " if row.result else prefix)
+        case FooterRow():
+            status = f"{STATUS_ICONS[row.status]} {row.status_text}" if row.status_text else ""
+            facts = SEPARATOR.join(fact for fact in (status, *row.facts) if fact)
+            return HeaderLine(Span(facts, _role(row.status) if bar else "header"))
+        case MarkerRow():
+            return HeaderLine(Span(row.text, "header"), key=PANEL)
 
-    def sections(self) -> list[Section]:
-        view = self._view
-        if view.open is OpenState.HIDDEN:
-            return [HeaderLine(Span(view.marker, "header"), key=PANEL)] if view.marker else []
-        if self._quotes and len(view.steps) > 1:
-            return self._steps(0)
-        header = self._header()
-        match view.open:
-            case OpenState.EXPANDED:
-                return [header, *self._body(), *self._footer()]
-            case OpenState.PEEK:
-                return [header, *self._newest_line()]
-        return [header]
 
-    def _header(self) -> Section:
-        view, expanded = self._view, self._view.open is OpenState.EXPANDED
-        if self._bar:
-            text = view.header.removesuffix(f"{SEPARATOR}{view.label}") if expanded else view.header
-            right = BAR_OPEN if expanded else BAR_CLOSED
-            return HeaderLine(Span(text, _role(view.status)), badge=view.badge, right=right, key=PANEL)
-        chevron = Span(f"{_chevron(view.open)} ", "header")
-        if self._quotes and view.status is ThinkingState.DONE and view.preview:
-            return self._quoted_header(chevron, view.preview, expanded, PANEL)
-        return HeaderLine(chevron, Span(view.header, _role(view.status)), badge=view.badge, key=PANEL)
+def _panel_header(row: HeaderRow, bar: bool) -> Section:
+    text = Span(f"{ICONS[row.status]} {row.line}", _role(row.status))
+    if bar:
+        right = BAR_OPEN if row.expanded else BAR_CLOSED
+        return HeaderLine(text, badge=row.badge, right=right, key=PANEL)
+    chevron = Span(f"{_chevron(row.open)} ", "header")
+    if row.quoted:
+        return HeaderLine(chevron, Span(f'"{row.label}"', "header"), hint=row.hint, key=PANEL)
+    return HeaderLine(chevron, text, badge=row.badge, key=PANEL)
 
-    def _quoted_header(self, chevron: Span, text: str, expanded: bool, key: int) -> Section:
-        hint = "" if expanded else self._words.text("ai.thinking.expand")
-        return HeaderLine(chevron, Span(f'"{text}"', "header"), hint=hint, key=key)
 
-    def _body(self) -> list[Section]:
-        steps = self._view.steps
-        if len(steps) == 1 and steps[0].kind is Kind.REASONING:
-            return [self._source.thought(steps[0], GUTTER)]
-        return self._steps(1)
+def _step_header(row: HeaderRow) -> Section:
+    chevron = Span(f"{_indent(row.depth)}{_chevron(row.open)} ", "header")
+    if row.quoted:
+        return HeaderLine(chevron, Span(f'"{row.label}"', "header"), hint=row.hint, key=row.key)
+    if row.kind is None or row.kind is Kind.REASONING:
+        return HeaderLine(chevron, Span(row.line, _role(row.status)), key=row.key)
+    mark = "" if row.status is ThinkingState.DONE else f"{STATUS_ICONS[row.status]} "
+    name = Span(f"{mark}{_KIND_ICONS[row.kind]}{row.label}", _role(row.status))
+    return HeaderLine(chevron, name, Span(f"  {row.text}" if row.text else "", "quiet"), key=row.key)
 
-    def _newest_line(self) -> list[Section]:
-        live = [block.block for block in self._view.blocks if block.peek]
-        if not self._view.peek:
-            return []
-        return [self._source.newest_line(live[-1] if live else None, self._view.peek, GUTTER)]
 
-    def _footer(self) -> list[Section]:
-        view = self._view
-        status = f"{STATUS_ICONS[view.status]} {view.label}" if self._bar else ""
-        provenance = view.blocks[0].provenance if len(view.blocks) == 1 else ""
-        facts = [fact for fact in (status, provenance, view.tokens_text, view.badge_title) if fact]
-        role = _role(view.status) if self._bar else "header"
-        return [HeaderLine(Span(SEPARATOR.join(facts), role))] if facts else []
+def _indent(depth: int) -> str:
+    return INDENT * min(depth, MAX_INDENT_LEVELS)
 
-    def _steps(self, depth: int) -> list[Section]:
-        """Return the rows of all steps. A turn may be nested deeper than the recursion limit."""
-        sections: list[Section] = []
-        waiting: list[tuple[StepView, int] | Section] = [(step, depth) for step in reversed(self._view.steps)]
-        while waiting:
-            item = waiting.pop()
-            if not isinstance(item, tuple):
-                sections.append(item)
-                continue
-            step, depth = item
-            if step.open is OpenState.HIDDEN:
-                continue
-            indent = INDENT * min(depth, MAX_INDENT_LEVELS)
-            sections.append(self._step_header(step, indent))
-            if step.kind is Kind.REASONING:
-                sections += self._thought_body(step, f"{indent}{GUTTER}")
-            elif step.open is OpenState.EXPANDED:
-                sections += self._passage(step.text, f"{indent}{GUTTER}", "")
-                waiting += self._passage(step.result, f"{indent}{GUTTER}", f"{RESULT_ARROW} ")
-                waiting += [(child, depth + 1) for child in reversed(step.steps)]
-        return sections
 
-    def _step_header(self, step: StepView, indent: str) -> Section:
-        chevron = Span(f"{indent}{_chevron(step.open)} ", "header")
-        expanded = step.open is OpenState.EXPANDED
-        if step.kind is Kind.REASONING:
-            return self._thought_header(step, chevron, expanded)
-        mark = "" if step.status is ThinkingState.DONE else f"{STATUS_ICONS[step.status]} "
-        name = Span(f"{mark}{_KIND_ICONS[step.kind]}{step.label}", _role(step.status))
-        brief = Span("" if expanded or not step.text else f"  {step.text}", "quiet")
-        return HeaderLine(chevron, name, brief, key=step.block)
-
-    def _thought_header(self, step: StepView, chevron: Span, expanded: bool) -> Section:
-        block = self._blocks.get(step.block)
-        first_words = preview(step.text) if block is None else block.preview
-        if self._quotes and step.status is ThinkingState.DONE and first_words:
-            return self._quoted_header(chevron, first_words, expanded, step.block)
-        facts = [step.label] if block is None else [step.label, block.words_text]
-        number = f"{block.step} " if block is not None and block.step else ""
-        text = number + SEPARATOR.join(fact for fact in facts if fact)
-        closed_text = f"{text} — {first_words}" if first_words else text
-        shown = closed_text if step.open is OpenState.COLLAPSED else text
-        return HeaderLine(chevron, Span(shown, _role(step.status)), key=step.block)
-
-    def _thought_body(self, step: StepView, prefix: str) -> list[Section]:
-        if step.open is OpenState.EXPANDED:
-            return [self._source.thought(step, prefix)]
-        block = self._blocks.get(step.block)
-        if step.open is OpenState.PEEK and block is not None and block.peek:
-            return [self._source.newest_line(step.block, block.peek, prefix)]
-        return []
-
-    def _passage(self, text: str, prefix: str, mark: str) -> list[Section]:
-        return [self._source.passage(text, prefix, prefix + mark)] if text else []
+def _prefix(depth: int) -> str:
+    return f"{_indent(depth)}{GUTTER}"
 
 
 def _chevron(state: OpenState) -> str:

@@ -14,8 +14,8 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from thinkaloud.canon import Entry
+from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.turn_view import TurnView
 from thinkaloud.transcript import Turn, fold_entries
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from thinkaloud.canon import Refused
+from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui import flows
-from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.commands import Command
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Searches all sessions for words: in questions and answers, and in thoughts if the person asks for it."""
+"""Searches all sessions for words: in questions, answers, tools, and on request in thoughts."""
 
 import time
 from typing import ClassVar
@@ -14,9 +14,9 @@ from textual.widgets.option_list import Option
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, FoundText
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.dialogs import LineInput
-from thinkaloud.surfaces.tui.words import ScreenWords
 
 
 class SearchScreen(ModalScreen[FoundText | None]):

@@ -9,9 +9,9 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from thinkaloud.surfaces.chat_session import ChatSession
+from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.chat_session import ChatSession
-from thinkaloud.surfaces.tui.words import ScreenWords
 
 RUNNING, WAITING, UNREAD = "●", "!", "○"
 

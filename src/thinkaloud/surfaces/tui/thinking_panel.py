@@ -13,11 +13,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from thinkaloud.surfaces.panel_rows import PanelRow, ThoughtRow, panel_rows, text_after, toggled_choices
 from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.panel_sections import panel_sections
 from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
-from thinkaloud.transcript import Block, Turn
-from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, UserChoices, Words, tail, view
+from thinkaloud.transcript import Turn
+from thinkaloud.view import PANEL, OpenState, Policy, ThinkingView, UserChoices, Words, tail, view
 from thinkaloud.view.state import hidden_reason
 
 Clock = Callable[[], int | None]
@@ -61,6 +62,7 @@ class ThinkingPanel(LineView, can_focus=True):
         self._user_choices = UserChoices(choices)
         self._clock = clock
         self._current_key = PANEL
+        self._rows: list[PanelRow] = []
         self._source = _TurnText(turn)
         self.redraw()
 
@@ -72,9 +74,8 @@ class ThinkingPanel(LineView, can_focus=True):
     def redraw(self) -> None:
         """Draw the turn as it is now."""
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
-        sections: list[Section] = []
-        if self.view is not None:
-            sections = panel_sections(self.view, self.policy, Words(self.locale), self._source)
+        self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
+        sections = panel_sections(self._rows, self.policy, self._source)
         self._source.forget_unused(sections)
         self.display = bool(sections)
         self.replace_sections(sections)
@@ -144,28 +145,12 @@ class ThinkingPanel(LineView, can_focus=True):
     def _toggle(self, key: int) -> None:
         if key not in self._keys():
             return
-        open = not self._expanded(key)
-        if key == PANEL and self.view is not None and len(self.view.steps) == 1:
-            # The panel of a single step is that step: an older choice for the step must not stand against it.
-            self.choices.pop(self.view.steps[0].block, None)
+        choices = toggled_choices(self.view, self._rows, self.choices, key)
         for node in self.ancestors:  # a view that follows its end would scroll the header away
             if isinstance(node, Widget) and node.is_anchored:
                 node.release_anchor()
-        self.choose(key, open)
-        self.post_message(self.Toggled(self, key, open))
-
-    def _expanded(self, key: int) -> bool:
-        if self.view is None:
-            return False
-        if key == PANEL:
-            return self.view.open is OpenState.EXPANDED
-        waiting = list(self.view.steps)
-        while waiting:
-            step = waiting.pop()
-            if step.block == key:
-                return step.open is OpenState.EXPANDED
-            waiting += step.steps
-        return False
+        self.replace_choices(choices)
+        self.post_message(self.Toggled(self, key, choices[key]))
 
     def _keys(self) -> list[int]:
         return [section.key for section in self.sections if section.key is not None]
@@ -188,16 +173,16 @@ class _TurnText:
         self._sections: dict[tuple[object, ...], Section] = {}
         self._thoughts: dict[int, int] = {}  # the block of each section that grows, by the id of the section
 
-    def thought(self, step: StepView, prefix: str) -> Section:
+    def thought(self, row: ThoughtRow, prefix: str) -> Section:
         """Return the section with the whole text of a thought, or the line for one that cannot be read."""
-        if hidden_reason(self._turn.blocks[step.block]):
-            return self.passage(step.text, prefix, prefix)
-        key = (step.block, prefix)
+        if hidden_reason(self._turn.blocks[row.block]):
+            return self.passage(row.text, prefix, prefix)
+        key = (row.block, prefix)
         section = self._sections.get(key)
         if not isinstance(section, TextSection):
             section = self._sections[key] = TextSection(prefix, "quiet")
-            self._thoughts[id(section)] = step.block
-        self._append(section, step.block)
+            self._thoughts[id(section)] = row.block
+        self._append(section, row.block)
         return section
 
     def newest_line(self, number: int | None, text: str, prefix: str) -> Section:
@@ -241,15 +226,3 @@ class _TurnText:
     def _append(self, section: TextSection, number: int) -> int | None:
         text = text_after(self._turn.blocks[number], section.source_length)
         return section.append(text) if text else None
-
-
-def text_after(block: Block, length: int) -> str:
-    """Return the text of a block behind its first characters, without joining all of it."""
-    missing = sum(map(len, block.pieces)) - length
-    parts: list[str] = []
-    for piece in reversed(block.pieces):
-        if missing <= 0:
-            break
-        parts.append(piece[-missing:])
-        missing -= len(piece)
-    return "".join(reversed(parts))

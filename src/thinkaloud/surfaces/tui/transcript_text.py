@@ -1,8 +1,8 @@
 """The transcript of a session as plain text, for the scroll-back of the terminal after the chat."""
 
+from thinkaloud.surfaces.chat_session import ChatSession
+from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.chat_session import ChatSession
-from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.wrap import wrap_rows
 from thinkaloud.transcript import Turn
 from thinkaloud.view import Channel, plain_lines

@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
 
-from thinkaloud.canon import BlockGrew, BlockReclassified, Entry, Kind
+from thinkaloud.canon import Entry
 from thinkaloud.surfaces.tui.answer import AnswerView
-from thinkaloud.surfaces.tui.line_view import FRAME_S, LineView
+from thinkaloud.surfaces.tui.line_view import FRAME_S, LineView, TallStylesCache
 from thinkaloud.surfaces.tui.sections import TextSection
 from thinkaloud.surfaces.tui.thinking_panel import Clock, ThinkingPanel
+from thinkaloud.surfaces.turn_changes import TurnChanges
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import Policy, notice
 from thinkaloud.view.labels import notice_text
@@ -43,20 +44,17 @@ class TurnView(Vertical):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self._styles_cache = TallStylesCache()
         self.turn = Turn() if turn is None else turn
         self.policy, self.locale = policy, locale
         self.thinking = ThinkingPanel(self.turn, policy=policy, locale=locale, clock=clock, choices=choices)
         self.answer = AnswerView(self.turn.answer)
         self.notices = _Notices()
-        self._turn_changed = self._thought_grew = False
-        self._new_answer: list[str] = []  # text at the end of the answer that is not drawn yet
-        self._filled_thoughts: set[int] = set()
-        self._last_text: int | None = None
+        self._changes = TurnChanges(self.turn)
         self._frame: Timer | None = None
         if not self.turn.live:
             self.answer.finish()
         self._draw_notices()
-        self._note_filled()
 
     def compose(self) -> ComposeResult:
         """Yield the parts from top to bottom."""
@@ -72,14 +70,8 @@ class TurnView(Vertical):
     def feed(self, entry: Entry) -> None:
         """Apply an entry to the turn and draw it with the next frame."""
         apply(self.turn, entry)
-        event = entry.event
-        if isinstance(event, BlockGrew) and event.block in self._filled_thoughts:
-            self._thought_grew = True
-        elif isinstance(event, BlockGrew) and event.block == self._last_text:
-            self._new_answer.append(event.text)
-        else:
-            self._turn_changed = True
-        if isinstance(event, BlockReclassified):
+        self._changes.note(entry.event)
+        if self._changes.text_changed:
             self.show(self.turn)
         self._draw_soon()
 
@@ -91,7 +83,7 @@ class TurnView(Vertical):
         if not turn.live:
             self.answer.finish()
         self._draw_notices()
-        self._note_filled()
+        self._changes = TurnChanges(turn)
 
     def apply_policy(self, policy: Policy, locale: str | None = None) -> None:
         """Draw the turn with other settings, or in another language."""
@@ -105,24 +97,17 @@ class TurnView(Vertical):
         if self._frame is not None:
             self._frame.stop()
             self._frame = None
-        if self._turn_changed:
+        changes = self._changes
+        if changes.turn_changed:
             self.thinking.redraw()
             self._draw_answer()
             self._draw_notices()
-            self._note_filled()
-        elif self._thought_grew:
-            self.thinking.grow()
-        if self._new_answer:
-            self.answer.append("".join(self._new_answer))
-        self._turn_changed = self._thought_grew = False
-        self._new_answer = []
-
-    def _note_filled(self) -> None:
-        """Remember the thoughts with words, and the text at the end of the answer: they only grow."""
-        filled = [block for block in self.turn.blocks if not block.blank]
-        self._filled_thoughts = {block.number for block in filled if block.kind is Kind.REASONING}
-        texts = [block.number for block in filled if block.kind is Kind.TEXT and block.parent is None]
-        self._last_text = texts[-1] if texts else None
+        else:
+            if changes.thought_grew:
+                self.thinking.grow()
+            if changes.new_answer:
+                self.answer.append("".join(changes.new_answer))
+        changes.drawn(self.turn)
 
     def _draw_soon(self) -> None:
         if self._frame is None and self.is_mounted:
@@ -135,7 +120,6 @@ class TurnView(Vertical):
             self.thinking.redraw()
 
     def _draw_answer(self) -> None:
-        self._new_answer = []
         answer, drawn = self.turn.answer, self.answer.text
         if answer.startswith(drawn):
             self.answer.append(answer[len(drawn) :])

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import msgspec
 
-from thinkaloud.canon import Entry, Refused
+from thinkaloud.canon import Entry, OutOfOrder, Refused
+from thinkaloud.surfaces.attachments import Attachment
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,
@@ -19,8 +20,7 @@ from thinkaloud.surfaces.backend import (
     StorageChanged,
     StreamItem,
 )
-from thinkaloud.surfaces.tui.attachments import Attachment
-from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
 
 SESSIONS_PER_PAGE = 50
 
@@ -168,6 +168,8 @@ class ChatState:
             chat_turn.reconnecting = Reconnecting(0, str(error))
         except Refused as error:
             chat_turn.running, chat_turn.error = False, str(error)
+        except OutOfOrder as error:  # a bug of the gateway ends the turn here, but not the chat
+            chat_turn.running, chat_turn.error = False, f"The gateway sent an invalid entry: {error}."
         finally:
             self._followed.discard(chat_turn.id)
         self._listener.turn_changed(chat, chat_turn)

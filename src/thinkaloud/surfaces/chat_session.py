@@ -1,6 +1,5 @@
 """The sessions that are open in the chat, and their turns. Nothing here knows a widget."""
 
-import time
 from collections.abc import Iterable
 
 import msgspec
@@ -8,8 +7,9 @@ import msgspec
 from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
 from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
+from thinkaloud.surfaces.turn_clock import TurnClock
 from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
-from thinkaloud.view import UserChoices
+from thinkaloud.view import OpenState, Policy, UserChoices, toggle_all, view
 
 
 class Answerer(msgspec.Struct, frozen=True):
@@ -38,8 +38,7 @@ class ChatTurn:
         """Whether the entries reach the disk of the gateway."""
         self.error = ""
         """Why the question could not be asked, or its stream not be read."""
-        self._last_at_ms: int | None = None
-        self._last_arrived_s = 0.0
+        self._clock = TurnClock()
 
     @classmethod
     def from_past(cls, past: PastTurn) -> "ChatTurn":
@@ -60,13 +59,11 @@ class ChatTurn:
     def arrived(self, entry: Entry) -> None:
         """Note when an entry arrived."""
         self.reconnecting = None
-        self._last_at_ms, self._last_arrived_s = entry.at_ms, time.monotonic()
+        self._clock.set(entry.at_ms)
 
     def now_ms(self) -> int | None:
         """Return the time on the clock of the turn: that of the last entry, and what has passed since."""
-        if self._last_at_ms is None or not self.running:
-            return None
-        return self._last_at_ms + int((time.monotonic() - self._last_arrived_s) * 1000)
+        return self._clock.now_ms() if self.running else None
 
     def restart(self) -> None:
         """Forget the entries: the stream begins again at the first one."""
@@ -117,6 +114,18 @@ class ChatSession:
     def running_turn(self) -> ChatTurn | None:
         """The turn that runs, if one does."""
         return next((chat_turn for chat_turn in reversed(self.turns) if chat_turn.running), None)
+
+    def toggle_blocks(self, policy: Policy) -> None:
+        """Open every block of the session, or close them all if all are open."""
+        states: list[OpenState] = []
+        for chat_turn in self.turns:
+            thinking = view(chat_turn.turn, policy, choices=chat_turn.choices.current(policy))
+            if thinking is not None:
+                states += [thinking.open, *(block.open for block in thinking.blocks)]
+        choices = toggle_all(states)
+        for chat_turn in self.turns:
+            chat_turn.choices.current(policy).clear()
+            chat_turn.choices.current(policy).update(choices)
 
     @property
     def waits_for_approval(self) -> bool:

@@ -1,18 +1,20 @@
 """How the chat is drawn: the display policy, the language and the words."""
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import msgspec
 
 from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo
+from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.tui.words import ScreenWords
 from thinkaloud.view import Policy, preset, read_policy
 
 
 class Display:
-    """The policy and the words that every widget draws with."""
+    """The policy and the words that every widget draws with. A surface sets `texts` to words of its own."""
+
+    texts: ClassVar[Texts] = CHAT_TEXTS
 
     def __init__(
         self, policy: Policy, locale: str, saved_language: str = "", default_model: str = ""
@@ -20,7 +22,7 @@ class Display:
         self.policy = policy
         self.default_model = default_model
         """Who answers if nobody was chosen; empty if only the gateway knows."""
-        self.words = ScreenWords(locale)
+        self.words = ScreenWords(locale, self.texts)
         self._saved_language = saved_language or self.words.locale
 
     @property
@@ -29,7 +31,7 @@ class Display:
         return self.words.locale
 
     @classmethod
-    def from_preferences(cls, preferences: DisplayPreferences, language: str = "") -> "Display":
+    def from_preferences(cls, preferences: DisplayPreferences, language: str = "") -> Self:
         """Return what the user's preferences say. `language` is used instead of theirs, and is not saved."""
         saved_language = preferences.language or "en-US"
         return cls(
@@ -45,13 +47,13 @@ class Display:
             display={"preset": self.policy.preset, **overrides}, language=self._saved_language
         )
 
-    def with_policy(self, policy: Policy) -> "Display":
+    def with_policy(self, policy: Policy) -> Self:
         """Return the same with another policy."""
-        return Display(policy, self.locale, self._saved_language, self.default_model)
+        return type(self)(policy, self.locale, self._saved_language, self.default_model)
 
-    def with_language(self, language: str) -> "Display":
+    def with_language(self, language: str) -> Self:
         """Return the same in another language, which is saved."""
-        return Display(self.policy, language, default_model=self.default_model)
+        return type(self)(self.policy, language, default_model=self.default_model)
 
     def title(self, chat: ChatSession | None, answerer: Answerer) -> str:
         """Return the line at the top: the session, and who answers."""
@@ -65,17 +67,6 @@ class Display:
         session_model = "" if chat is None else chat.info.model
         last_model = chat.turns[-1].turn.model if chat is not None and chat.turns else ""
         return answerer.model or session_model or last_model or self.default_model
-
-    def status(self, chat: ChatSession | None, gateway_lost: str, place: str) -> str:
-        """Return the line at the bottom: what is wrong, what runs, or the keys of a place."""
-        running = None if chat is None else chat.running_turn
-        if gateway_lost:
-            text = self.words.text("gateway.lost", reason=clean(gateway_lost))
-        elif running is None or place != "status.idle":
-            text = self.words.text(place)
-        else:
-            text = self.stream_state(running) or self.words.text("status.running")
-        return text.replace("\n", " ")
 
     def stream_state(self, chat_turn: ChatTurn) -> str:
         """Return what is to be said about the stream of a turn; nothing if all is well."""

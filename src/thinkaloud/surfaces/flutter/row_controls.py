@@ -1,0 +1,259 @@
+"""The rows of a thinking panel as Flet controls. Each control shows a row, and changes when the row does.
+
+A header is one button for assistive technology: its label and value are read as one, with its state. What is
+drawn inside of it is not read a second time. Icons come from the icon font, since the client has no emoji.
+"""
+
+from collections.abc import Callable
+
+import flet as ft
+
+from thinkaloud.canon import Kind
+from thinkaloud.surfaces.flutter.screen_text import readable, screen_line, screen_text
+from thinkaloud.surfaces.panel_rows import (
+    SEPARATOR,
+    FooterRow,
+    HeaderRow,
+    MarkerRow,
+    NewestLineRow,
+    PassageRow,
+)
+from thinkaloud.view import PANEL, OpenState, ThinkingState
+from thinkaloud.view.labels import TOOL_ICON
+
+INDENT = 14
+MAX_DEPTH = 4
+LABEL_LINES = 3
+"""A label with the long name of a tool is cut here; assistive technology has all of it."""
+MUTED = ft.Colors.ON_SURFACE_VARIANT
+_KIND_ICONS = {
+    Kind.REASONING: ft.Icons.PSYCHOLOGY_OUTLINED,
+    Kind.TOOL_CALL: ft.Icons.BUILD_OUTLINED,
+    Kind.ASSISTANT_CALL: ft.Icons.SMART_TOY_OUTLINED,
+}
+_STATUS_ICONS = {
+    ThinkingState.THINKING: ft.Icons.MORE_HORIZ,
+    ThinkingState.DONE: ft.Icons.CHECK,
+    ThinkingState.ERROR: ft.Icons.WARNING_AMBER_ROUNDED,
+    ThinkingState.INTERRUPTED: ft.Icons.STOP_CIRCLE_OUTLINED,
+}
+
+
+class RowStyle:
+    """What all rows of a block share: the reading direction, motion, and what a press does."""
+
+    def __init__(self, identifier: str, on_press: Callable[[int], None]) -> None:
+        self.identifier = identifier
+        self.on_press = on_press
+        self.rtl = False
+        self.reduced_motion = False
+        self.bar = False
+        """Whether the panel is a bar with a summary; a closed header then points to the side."""
+
+    def inset(self, depth: int) -> ft.Padding:
+        """Return the space before a row of this depth."""
+        start = INDENT * min(depth, MAX_DEPTH)
+        return ft.Padding(left=0 if self.rtl else start, right=start if self.rtl else 0, top=0, bottom=0)
+
+    def gutter(self, depth: int, content: ft.Control) -> ft.Container:
+        """Return text behind a line that joins it with its header."""
+        side = ft.BorderSide(2, ft.Colors.OUTLINE_VARIANT)
+        start, inset = 12, INDENT * min(depth, MAX_DEPTH) + 15
+        return ft.Container(
+            content=content,
+            border=ft.Border(right=side) if self.rtl else ft.Border(left=side),
+            padding=ft.Padding(
+                left=0 if self.rtl else start, right=start if self.rtl else 0, top=2, bottom=2
+            ),
+            margin=ft.Margin(left=0 if self.rtl else inset, right=inset if self.rtl else 8, top=0, bottom=6),
+        )
+
+
+class BreathingDot(ft.Container):
+    """A dot that grows pale and dark again while something runs; it rests if motion is reduced."""
+
+    def __init__(self, style: RowStyle) -> None:
+        super().__init__(width=10, height=10, border_radius=5, bgcolor=ft.Colors.PRIMARY, margin=5)
+        self._style = style
+        self.opacity = 1.0
+
+    def breathe(self) -> None:
+        """Change from dark to pale, or back."""
+        self.animate_opacity = None if self._style.reduced_motion else ft.Animation(900)
+        self.opacity = 1.0 if self._style.reduced_motion or self.opacity < 1 else 0.35
+
+
+class HeaderButton(ft.Container):
+    """A header: one button that opens and closes."""
+
+    def __init__(self, row: HeaderRow, style: RowStyle) -> None:
+        super().__init__()
+        self._style = style
+        self._dot = BreathingDot(style)
+        self._label = ft.Text(
+            size=14,
+            weight=ft.FontWeight.W_500,
+            max_lines=LABEL_LINES,
+            overflow=ft.TextOverflow.ELLIPSIS,
+        )
+        self._facts = ft.Text(size=14, color=MUTED)
+        self._text = ft.Text(size=13, color=MUTED, max_lines=1, overflow=ft.TextOverflow.ELLIPSIS)
+        self._badge_text = ft.Text(size=12, color=MUTED)
+        self._badge = ft.Container(
+            ft.Row(
+                [ft.Icon(ft.Icons.BUILD_OUTLINED, size=12, color=MUTED), self._badge_text],
+                spacing=4,
+                tight=True,
+            ),
+            padding=ft.Padding(left=8, right=8, top=1, bottom=1),
+            border_radius=10,
+            bgcolor=ft.Colors.SURFACE_CONTAINER_HIGH,
+        )
+        self._icon = ft.Icon(_KIND_ICONS[row.kind or Kind.REASONING], size=20, color=MUTED)
+        self._chevron = ft.Icon(_chevron(row, style), size=20, color=MUTED)
+        self._lead = ft.Container(width=20)
+        lines = ft.Column(
+            [
+                ft.Row([self._label, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True),
+                self._text,
+            ],
+            spacing=0,
+            tight=True,
+            expand=True,
+        )
+        drawn = ft.Row([self._lead, lines, self._chevron], spacing=10)
+        self._button = ft.TextButton(
+            content=ft.Semantics(exclude_semantics=True, content=drawn),
+            style=ft.ButtonStyle(
+                padding=ft.Padding(left=10, right=8, top=12, bottom=12),
+                shape=ft.RoundedRectangleBorder(radius=10),
+                color=ft.Colors.ON_SURFACE,
+            ),
+            on_click=lambda _: style.on_press(row.key),
+        )
+        name = "panel" if row.key == PANEL else str(row.key)
+        self._semantics = ft.Semantics(identifier=f"{style.identifier}-{name}", content=self._button)
+        self.content = ft.MergeSemantics(content=self._semantics)
+        self.show(row)
+
+    def show(self, row: HeaderRow) -> None:
+        """Show another state of the same header."""
+        label = screen_line(f"“{row.label}”" if row.quoted else row.label)
+        facts, text, badge = _header_parts(row)
+        self._semantics.label = label
+        self._semantics.value = SEPARATOR.join(part for part in (*facts, badge, text) if part)
+        self._semantics.expanded = row.expanded
+        self._label.value = f"{label} ·" if facts else label  # here, so that no line starts with the dot
+        self._facts.value = SEPARATOR.join(facts)
+        self._facts.visible = bool(facts)
+        self._text.value, self._text.visible = text, bool(text)
+        self._badge_text.value, self._badge.visible = badge, bool(badge)
+        self._show_state(row)
+
+    def breathe(self) -> None:
+        """Move the dot of a header that runs."""
+        self._dot.breathe()
+
+    def _show_state(self, row: HeaderRow) -> None:
+        running = row.status is ThinkingState.THINKING
+        broken = row.status in (ThinkingState.ERROR, ThinkingState.INTERRUPTED)
+        icon = _STATUS_ICONS[row.status] if broken else _KIND_ICONS[row.kind or Kind.REASONING]
+        color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else MUTED
+        self._icon.icon, self._icon.color, self._label.color = icon, color, None
+        if row.status is ThinkingState.ERROR:
+            self._label.color = ft.Colors.ERROR
+        self._lead.content = self._dot if running and row.kind in (None, Kind.REASONING) else self._icon
+        if running and row.kind not in (None, Kind.REASONING):
+            self._icon.color = ft.Colors.PRIMARY
+        self._chevron.icon = _chevron(row, self._style)
+        self.padding = self._style.inset(row.depth)
+
+
+def _header_parts(row: HeaderRow) -> tuple[list[str], str, str]:
+    """Return the facts, the line below them and the badge of a header, as they are drawn."""
+    facts = [screen_line(fact) for fact in row.facts]
+    text = screen_line(row.text) if row.open is OpenState.COLLAPSED else ""  # else the text itself is there
+    return facts, text, screen_line(row.badge.removeprefix(TOOL_ICON))
+
+
+def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
+    if not style.bar:
+        return ft.Icons.EXPAND_LESS if row.open is not OpenState.COLLAPSED else ft.Icons.EXPAND_MORE
+    closed = ft.Icons.CHEVRON_LEFT if style.rtl else ft.Icons.CHEVRON_RIGHT
+    return ft.Icons.EXPAND_MORE if row.expanded else closed
+
+
+class NewestLineText(ft.Container):
+    """The newest line of a thought that streams, in one line."""
+
+    def __init__(self, row: NewestLineRow, style: RowStyle) -> None:
+        self.line = ft.Text(size=13, color=MUTED, italic=True, max_lines=1, overflow=ft.TextOverflow.ELLIPSIS)
+        super().__init__(content=style.gutter(row.depth, ft.Semantics(container=True, content=self.line)))
+        self.show(row)
+
+    def show(self, row: NewestLineRow) -> None:
+        """Show another line."""
+        self.line.value = screen_line(row.text)
+
+
+class PassageText(ft.Container):
+    """What a call was given, or its result."""
+
+    def __init__(self, row: PassageRow, style: RowStyle) -> None:
+        self._text = ft.Text(size=13, color=MUTED, expand=True)
+        mark = ft.Icon(
+            ft.Icons.SUBDIRECTORY_ARROW_LEFT if style.rtl else ft.Icons.SUBDIRECTORY_ARROW_RIGHT,
+            size=14,
+            color=MUTED,
+            visible=row.result,
+        )
+        passage = ft.Row([mark, self._text], spacing=6, vertical_alignment=ft.CrossAxisAlignment.START)
+        super().__init__(content=style.gutter(row.depth, readable(passage)))
+        self.show(row)
+
+    def show(self, row: PassageRow) -> None:
+        """Show another text."""
+        self._text.value = screen_text(row.text)
+
+
+class FooterLine(ft.Container):
+    """The facts below an open panel."""
+
+    def __init__(self, row: FooterRow, style: RowStyle) -> None:
+        self._icon = ft.Icon(_STATUS_ICONS[row.status], size=16, color=MUTED)
+        self._text = ft.Text(size=12, color=MUTED, expand=True)
+        super().__init__(
+            content=ft.Semantics(container=True, content=ft.Row([self._icon, self._text], spacing=8)),
+            padding=ft.Padding(left=12, right=12, top=2, bottom=10),
+        )
+        self.show(row)
+
+    def show(self, row: FooterRow) -> None:
+        """Show other facts."""
+        error = row.status is ThinkingState.ERROR and bool(row.status_text)
+        self._icon.icon, self._icon.visible = _STATUS_ICONS[row.status], bool(row.status_text)
+        self._icon.color = self._text.color = ft.Colors.ERROR if error else MUTED
+        facts = [fact for fact in (row.status_text, *row.facts) if fact]
+        self._text.value = screen_line(SEPARATOR.join(facts))
+
+
+class MarkerButton(ft.Container):
+    """The line in place of hidden thinking: a button that opens the panel."""
+
+    def __init__(self, row: MarkerRow, style: RowStyle) -> None:
+        self._text = ft.Text(size=13, color=MUTED)
+        button = ft.TextButton(
+            content=ft.Row(
+                [ft.Icon(ft.Icons.VISIBILITY_OFF_OUTLINED, size=16, color=MUTED), self._text],
+                spacing=8,
+                tight=True,
+            ),
+            on_click=lambda _: style.on_press(PANEL),
+        )
+        semantics = ft.Semantics(identifier=f"{style.identifier}-panel", expanded=False, content=button)
+        super().__init__(content=ft.MergeSemantics(content=semantics))
+        self.show(row)
+
+    def show(self, row: MarkerRow) -> None:
+        """Show another text."""
+        self._text.value = screen_line(row.text)

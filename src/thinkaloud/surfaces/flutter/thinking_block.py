@@ -1,0 +1,396 @@
+"""The thinking block as a Flet control, fed by plain text or by the entries of a turn.
+
+The view decides words and states; a person's choices are kept here. Text that streams is appended to what is
+drawn, and everything else is drawn from a new view. All methods are called in the event loop of the page.
+"""
+
+from collections.abc import Callable, Mapping
+
+import flet as ft
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Kind,
+    OutOfOrder,
+    TurnStarted,
+)
+from thinkaloud.surfaces.flutter.block_arguments import (
+    Content,
+    Duration,
+    PolicySettings,
+    read_auto_close,
+    read_content,
+    read_duration,
+    read_entry,
+    read_settings,
+    require,
+)
+from thinkaloud.surfaces.flutter.frame_timer import FrameTimer
+from thinkaloud.surfaces.flutter.page_tasks import has_browser, start_task
+from thinkaloud.surfaces.flutter.row_controls import (
+    FooterLine,
+    HeaderButton,
+    MarkerButton,
+    NewestLineText,
+    PassageText,
+    RowStyle,
+)
+from thinkaloud.surfaces.flutter.screen_text import screen_line
+from thinkaloud.surfaces.flutter.status_announcement import StatusAnnouncement
+from thinkaloud.surfaces.flutter.thought_text import ThoughtText
+from thinkaloud.surfaces.panel_rows import (
+    FooterRow,
+    HeaderRow,
+    MarkerRow,
+    NewestLineRow,
+    PanelRow,
+    PassageRow,
+    ThoughtRow,
+    last_text,
+    panel_rows,
+    text_after,
+    toggled_choices,
+)
+from thinkaloud.surfaces.turn_changes import TurnChanges
+from thinkaloud.surfaces.turn_clock import TurnClock
+from thinkaloud.transcript import Turn, apply
+from thinkaloud.view import (
+    HeaderStyle,
+    OpenState,
+    ThinkingState,
+    ThinkingView,
+    UserChoices,
+    Words,
+    tail,
+    view,
+)
+from thinkaloud.view.state import hidden_reason
+
+TAIL_SIZE = 4_000
+"""Characters at the end of a thought in which its newest line is found."""
+MOTION = ft.Animation(180, ft.AnimationCurve.EASE_OUT)
+
+Clock = Callable[[], int | None]
+"""Returns the present time in milliseconds, on the clock of the entries; None if it is unknown."""
+RowKey = tuple[object, ...]
+
+
+class KoderThinkingBlock(ft.Container):
+    """The thinking of one turn: a header, and below it as much of the thoughts and steps as is open.
+
+    `content` is the text of a thought, a turn, its entries, or None, which draws nothing. `duration` is how
+    long the thought took, in seconds. A text without a duration is live until `finish` is called if it was
+    given by `append`; else its duration is unknown.
+    """
+
+    def __init__(
+        self,
+        content: Content = None,
+        duration: Duration = None,
+        auto_close: bool = True,
+        *,
+        policy: PolicySettings = None,
+        locale: str = "en-US",
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(
+            border_radius=12,
+            bgcolor=ft.Colors.SURFACE_CONTAINER_LOW,
+            border=ft.Border.all(1, ft.Colors.OUTLINE_VARIANT),
+            clip_behavior=ft.ClipBehavior.ANTI_ALIAS,
+        )
+        self.policy = read_auto_close(read_settings(policy), auto_close)
+        self.locale = locale
+        require("locale", locale, str, "the name of a language")
+        if clock is not None and not callable(clock):
+            raise TypeError("clock must be a function that returns milliseconds, or None")
+        self.turn = Turn()
+        self.view: ThinkingView | None = None
+        """What is drawn; None if the turn has no thinking."""
+        self.on_toggle: Callable[[int, bool], None] | None = None
+        """Called after a person opened or closed a block: its number, or `PANEL`, and whether it is open."""
+        self._turn_clock = TurnClock()
+        self._clock = clock or self._now_ms
+        self._user_choices = UserChoices()
+        self._rows: list[PanelRow] = []
+        self._row_controls: dict[RowKey, ft.Control] = {}
+        self._style = RowStyle("thinking", self._press)
+        self._top = ft.Column(spacing=0, tight=True)
+        self._body = ft.Column(spacing=0, tight=True, animate_size=MOTION)
+        self._announcement = StatusAnnouncement()
+        self.content = ft.Column([self._top, self._body, self._announcement], spacing=0, tight=True)
+        self._frames = FrameTimer(self, self.flush)
+        self._changes = TurnChanges(self.turn)
+        self._take_content(content, duration)
+
+    # What it shows
+
+    def append(self, text: str) -> None:
+        """Append text to the thought; the first text starts it."""
+        require("text", text, str, "a str")
+        if self.turn.blocks and self.turn.blocks[0].ended_ms is not None:
+            raise OutOfOrder("The thought has ended: `append` cannot follow `finish`, nor a text as content.")
+        if not self.turn.blocks:
+            self._take_event(TurnStarted())
+            self._take_event(BlockStarted(0, Kind.REASONING))
+        self._take_event(BlockGrew(0, text))
+
+    def finish(self, duration: Duration = None) -> None:
+        """End a thought that was given by `append`. Without a duration, the time since its start is shown."""
+        duration_ms = read_duration(duration)
+        if self.turn.blocks and self.turn.blocks[0].ended_ms is None:
+            start_ms = self.turn.blocks[0].started_ms
+            ended_ms = self._clock() if duration_ms is None else (start_ms or 0) + duration_ms
+            self.feed(Entry(self.turn.seq + 1, BlockEnded(0), ended_ms))
+
+    def feed(self, entry: Entry) -> None:
+        """Apply an entry of a turn, and draw it with the next frame."""
+        apply(self.turn, read_entry(entry))
+        self.note(entry)
+        self._frames.draw_soon()
+
+    def note(self, entry: Entry) -> None:
+        """Note an entry that was applied to the turn elsewhere. `flush` draws what changed."""
+        self._turn_clock.set(entry.at_ms)
+        self._changes.note(entry.event)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Draw another turn, or the same one after its text was changed and not only appended to."""
+        require("turn", turn, Turn, "a Turn")
+        self.turn = turn
+        self._row_controls.clear()
+        self._changes = TurnChanges(turn)
+        self.redraw()
+
+    def flush(self) -> None:
+        """Draw what has changed, without waiting for the next frame."""
+        if self._changes.text_changed:
+            self.show_turn(self.turn)
+        elif self._changes.turn_changed:
+            self.redraw()
+        elif self._changes.thought_grew:
+            self._grow()
+        self._changes.drawn(self.turn)
+
+    def redraw(self) -> None:
+        """Draw the turn as it is now."""
+        self._draw_rows()
+        if self._frames.mounted:
+            self.update()
+        self._keep_time()
+
+    def _draw_rows(self) -> None:
+        self._style.rtl, self._style.bar = bool(self.rtl), self.policy.header is HeaderStyle.SUMMARY
+        self._body.animate_size = None if self._style.reduced_motion else MOTION
+        self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
+        self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
+        used: dict[RowKey, ft.Control] = {}
+        for row in self._rows:
+            key = _row_key(row, self._style)
+            control = self._row_controls.get(key)
+            used[key] = self._new_control(row) if control is None else self._changed_control(control, row)
+        self._row_controls = used
+        controls = list(used.values())
+        with_panel_header = bool(self._rows) and isinstance(self._rows[0], HeaderRow)
+        self._top.controls = controls[: int(with_panel_header)]
+        self._body.controls = controls[int(with_panel_header) :]
+        self.visible = bool(self._rows)
+        self._announcement.show(self.view, self.policy)
+
+    # What a person chose
+
+    @property
+    def choices(self) -> dict[int, bool]:
+        """What a person opened (True) or closed (False) under this policy, by block number or `PANEL`."""
+        return self._user_choices.current(self.policy)
+
+    def choose(self, number: int, open: bool | None) -> None:
+        """Open or close a block, or the panel; None lets the policy decide again."""
+        if open is None:
+            self.choices.pop(number, None)
+        else:
+            self.choices[number] = open
+        self.redraw()
+
+    def replace_choices(self, choices: Mapping[int, bool]) -> None:
+        """Replace all choices."""
+        chosen = dict(choices)
+        self.choices.clear()
+        self.choices.update(chosen)
+        self.redraw()
+
+    def apply_policy(self, policy: PolicySettings, locale: str | None = None) -> None:
+        """Draw with other settings, or in another language."""
+        self.policy, self.locale = read_settings(policy), locale or self.locale
+        self.redraw()
+
+    def open_states(self) -> list[OpenState]:
+        """Return how much is shown of the panel and of each thought; empty without thinking."""
+        return [] if self.view is None else [self.view.open, *(block.open for block in self.view.blocks)]
+
+    @property
+    def motion_reduced(self) -> bool:
+        """Whether it opens and closes without a transition."""
+        return self._style.reduced_motion
+
+    def reduce_motion(self, reduced: bool) -> None:
+        """Open and close without a transition. The platform's own setting is used unless this is called."""
+        self._style.reduced_motion = reduced
+        self.redraw()
+
+    # Flet
+
+    def did_mount(self) -> None:
+        """Draw, start the clock, and ask the platform whether it reduces motion."""
+        self._frames.mount()
+        self._keep_time()
+        start_task(self.page, self._ask_for_motion)
+
+    def will_unmount(self) -> None:
+        """Stop the clock."""
+        self._frames.unmount()
+
+    def before_update(self) -> None:
+        """Mirror the rows if `rtl` was changed."""
+        if self._style.rtl is not bool(self.rtl):
+            self._draw_rows()
+
+    async def _ask_for_motion(self) -> None:
+        if not self._frames.mounted or not has_browser(self.page):
+            return
+        features = await ft.SemanticsService().get_accessibility_features()
+        reduced = features.disable_animations or features.reduce_motion
+        if reduced and not self._style.reduced_motion and self._frames.mounted:
+            self.reduce_motion(True)
+
+    # Parts
+
+    def _take_content(self, content: Content, duration: Duration) -> None:
+        duration_ms, given = read_duration(duration), read_content(content)
+        if isinstance(given, str):
+            self._take_text(given, duration_ms)
+        elif duration_ms is not None:
+            raise ValueError("duration is for a text: the entries of a turn have their own times")
+        elif isinstance(given, Turn):
+            self.turn = given
+        else:
+            for entry in given:
+                apply(self.turn, entry)
+                self._turn_clock.set(entry.at_ms)
+        self.show_turn(self.turn)
+
+    def _take_text(self, text: str, duration_ms: int | None) -> None:
+        if text:
+            start_ms = None if duration_ms is None else 0
+            events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, text)]
+            for event in events:
+                apply(self.turn, Entry(self.turn.seq + 1, event, start_ms))
+            apply(self.turn, Entry(self.turn.seq + 1, BlockEnded(0), duration_ms))
+
+    def _take_event(self, event: Event) -> None:
+        now_ms = self._clock()
+        self.feed(Entry(self.turn.seq + 1, event, 0 if now_ms is None else now_ms))
+
+    def _now_ms(self) -> int | None:
+        return self._turn_clock.now_ms() if self.turn.live else None
+
+    def _press(self, key: int) -> None:
+        choices = toggled_choices(self.view, self._rows, self.choices, key)
+        self.replace_choices(choices)
+        if self.on_toggle is not None:
+            self.on_toggle(key, choices[key])
+
+    @property
+    def _thinking(self) -> bool:
+        return self.view is not None and self.view.status is ThinkingState.THINKING
+
+    def _keep_time(self) -> None:
+        if self._thinking:
+            self._frames.start_clock(self._tick)
+
+    def _tick(self) -> bool:
+        """Draw the time that has passed, and return whether the thinking goes on."""
+        if self._thinking:
+            for control in self._row_controls.values():
+                if isinstance(control, HeaderButton):
+                    control.breathe()
+            self.redraw()
+        return self._thinking
+
+    def _new_control(self, row: PanelRow) -> ft.Control:
+        match row:
+            case HeaderRow():
+                return HeaderButton(row, self._style)
+            case NewestLineRow():
+                return NewestLineText(row, self._style)
+            case PassageRow():
+                return PassageText(row, self._style)
+            case FooterRow():
+                return FooterLine(row, self._style)
+            case MarkerRow():
+                return MarkerButton(row, self._style)
+            case ThoughtRow():
+                text = ThoughtText(follow=self.turn.live)
+                text.append(self._text_of(row, 0))
+                framed = self._style.gutter(row.depth, text)
+                framed.data = text
+                return framed
+
+    def _changed_control(self, control: ft.Control, row: PanelRow) -> ft.Control:
+        match control, row:
+            case (HeaderButton(), HeaderRow()):
+                control.show(row)
+            case (NewestLineText(), NewestLineRow()):
+                control.show(row)
+            case (PassageText(), PassageRow()):
+                control.show(row)
+            case (FooterLine(), FooterRow()):
+                control.show(row)
+            case (MarkerButton(), MarkerRow()):
+                control.show(row)
+            case (_, ThoughtRow()):
+                self._append_text(control, row)
+        return control
+
+    def _append_text(self, control: ft.Control, row: ThoughtRow) -> None:
+        text = control.data
+        assert isinstance(text, ThoughtText)
+        if more := self._text_of(row, text.source_length):
+            text.append(more)
+
+    def _text_of(self, row: ThoughtRow, start: int) -> str:
+        block = self.turn.blocks[row.block]
+        return row.text[start:] if hidden_reason(block) else text_after(block, start)
+
+    def _grow(self) -> None:
+        """Draw the text that was appended to thoughts; nothing else has changed."""
+        for row, control in zip(self._rows, self._row_controls.values(), strict=True):
+            match control, row:
+                case (_, ThoughtRow()):
+                    self._append_text(control, row)
+                case (NewestLineText(), NewestLineRow(block=int() as number)):
+                    control.line.value = screen_line(tail(last_text(self.turn.blocks[number], TAIL_SIZE)))
+                    if self._frames.mounted:
+                        control.line.update()
+
+
+ThinkingBlock = KoderThinkingBlock
+
+
+def _row_key(row: PanelRow, style: RowStyle) -> RowKey:
+    """Return what makes a row the same one in the next view."""
+    match row:
+        case HeaderRow():
+            return ("header", row.key, row.depth, style.rtl)
+        case ThoughtRow():
+            return ("thought", row.block, row.depth, style.rtl)
+        case NewestLineRow():
+            return ("newest line", row.block, row.depth, style.rtl)
+        case PassageRow():
+            return ("passage", row.block, row.result, style.rtl)
+        case FooterRow() | MarkerRow():
+            return (type(row),)

@@ -1,0 +1,26 @@
+"""How the chat is drawn in a terminal: with the words of its keys, and a line at the bottom."""
+
+from typing import ClassVar
+
+from thinkaloud.surfaces.chat_session import ChatSession
+from thinkaloud.surfaces.display import Display
+from thinkaloud.surfaces.screen_words import Texts
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.words import TEXTS
+
+
+class TerminalDisplay(Display):
+    """The policy and the words of the chat in a terminal."""
+
+    texts: ClassVar[Texts] = TEXTS
+
+    def status(self, chat: ChatSession | None, gateway_lost: str, place: str) -> str:
+        """Return the line at the bottom: what is wrong, what runs, or the keys of a place."""
+        running = None if chat is None else chat.running_turn
+        if gateway_lost:
+            text = self.words.text("gateway.lost", reason=clean(gateway_lost))
+        elif running is None or place != "status.idle":
+            text = self.words.text(place)
+        else:
+            text = self.stream_state(running) or self.words.text("status.running")
+        return text.replace("\n", " ")
