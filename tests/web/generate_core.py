@@ -1,6 +1,6 @@
-"""Writes the TypeScript that repeats what Python defines: the events, the display presets, the shared words.
+"""Writes the TypeScript that repeats what Python defines: events, presets, shared words, tag profiles.
 
-`python -m tests.web.generate_core` rewrites the files in `web/src/core`. They are committed, so that the page
+`python -m tests.web.generate_core` rewrites the files in `web/src`. They are committed, so that the page
 can be built without Python; a test compares them with what this module would write.
 """
 
@@ -15,9 +15,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from thinkaloud import canon
+from thinkaloud.canon.requests import Image
+from thinkaloud.dialects.tags.families import model_families
+from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.view import LOCALES, PRESETS
 
-CORE = Path(__file__).parents[2] / "web" / "src" / "core"
+SOURCES = Path(__file__).parents[2] / "web" / "src"
 HEADER = "// Generated from Python by `make core`; do not edit.\n"
 WIDTH = 120
 
@@ -72,10 +75,11 @@ def generated() -> dict[str, str]:
     """Every generated file by its name, with its content."""
     default = PRESETS["default"]
     return {
-        "events.ts": HEADER + _events(),
-        "policy.ts": HEADER + _policy(type(default), default),
-        "words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
-        "words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
+        "core/events.ts": HEADER + _events(),
+        "core/policy.ts": HEADER + _policy(type(default), default),
+        "core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
+        "core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
+        "sources/providers/tag-profiles.ts": HEADER + _tag_profiles(),
     }
 
 
@@ -89,7 +93,7 @@ def _events() -> str:
             "survives a newer server."
         ),
         *(f"export type {kind.__name__} = {_union(kind)};" for kind in shared),
-        *(_interface(struct) for struct in (canon.Seal, canon.Usage, *EVENTS)),
+        *(_interface(struct) for struct in (canon.Seal, canon.Usage, Image, *EVENTS)),
         f"export type Event =\n{union};",
         _interface(canon.Entry),
     ]
@@ -136,6 +140,39 @@ def _words(locale: str, name: str, language: str) -> str:
     return f"{about}\n\nexport const {name}: Record<string, string> = {_object(words)};\n"
 
 
+def _tag_profiles() -> str:
+    default = msgspec.to_builtins(TagProfile(""))
+    rows = {
+        name: {
+            field: value
+            for field, value in msgspec.to_builtins(profile).items()
+            if field != "name" and value != default[field]
+        }
+        for name, profile in PROFILES.items()
+    }
+    families = [[family.names, family.served, family.raw] for family in model_families().values()]
+    return "\n\n".join(
+        [
+            _comment("The ways in which models mark reasoning in text, and which model writes which."),
+            'import type { TagProfile } from "./tags.js";',
+            "/** What each profile sets differently. */\n"
+            f"export const PROFILE_ROWS: Record<string, Partial<TagProfile>> = {_json(rows)};",
+            "/** A pattern for a model's name, and the profiles of its text from a server and raw. */\n"
+            f"export const FAMILIES: [names: string, served: string, raw: string][] = {_json(families)};\n",
+        ]
+    )
+
+
+def _json(value: Any) -> str:
+    """Return a table on one line for each row; the formatter leaves this file alone."""
+    rows = value.items() if isinstance(value, dict) else ((None, row) for row in value)
+    lines = [
+        f"  {'' if key is None else json.dumps(key) + ': '}{json.dumps(row, ensure_ascii=False)},\n"
+        for key, row in rows
+    ]
+    return ("{\n" + "".join(lines) + "}") if isinstance(value, dict) else "[\n" + "".join(lines) + "]"
+
+
 def _full_key(key: str) -> str:
     return f"ai.{key}" if key.startswith(("notice.", "session.")) else f"ai.thinking.{key}"
 
@@ -163,6 +200,8 @@ def _type(hint: Any) -> str:
         return " | ".join(json.dumps(value) for value in get_args(hint))
     if hint == canon.Event:
         return "Event"
+    if get_origin(hint) is tuple:
+        return f"{_type(get_args(hint)[0])}[]"
     if get_origin(hint) in (Union, type(int | None)):
         return " | ".join(_type(part) for part in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -215,4 +254,4 @@ def _wrapped(text: str) -> Iterator[str]:
 
 if __name__ == "__main__":
     for name, content in generated().items():
-        (CORE / name).write_text(content, "utf-8")
+        (SOURCES / name).write_text(content, "utf-8")

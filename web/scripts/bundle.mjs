@@ -9,11 +9,13 @@ import { internalNames } from "./internal-names.mjs";
 const SOURCES = resolve("src");
 const common = { bundle: true, minify: true, target: "es2022", format: "esm", charset: "utf8", legalComments: "none" };
 
-/** Each chunk with the modules that are its own; all others it takes from the element's script. */
+/** Each chunk with the modules that are its own. All others it takes from the chunk that has them, else from the script. */
+const CHUNK_NAMES = { "sources/providers/reader": "providers" };
 const CHUNKS = {
   "element/body": [
     "core/steps",
     "core/excerpts",
+    "core/graphemes",
     "element/auto-close",
     "element/body-icons",
     "element/body-styles",
@@ -25,10 +27,33 @@ const CHUNKS = {
     "element/step-list",
   ],
   "element/timeline": [],
-  "sources/messages": [],
+  "sources/streams": ["sources/frames"],
+  "sources/providers/reader": [
+    "sources/providers/detect",
+    "sources/providers/emitter",
+    "sources/providers/errors",
+    "sources/providers/fields",
+    "sources/providers/markers",
+    "sources/providers/tag-profiles",
+    "sources/providers/tagged-text",
+    "sources/providers/tags",
+  ],
+  "sources/providers/anthropic": [],
+  "sources/providers/gemini": ["sources/providers/partial-call"],
+  "sources/providers/ollama": [],
+  "sources/providers/openai-chat": [],
+  "sources/providers/openai-responses": ["sources/providers/item-keys"],
+  "sources/providers/plain-text": [],
   "sources/other-formats": ["sources/dialects", "sources/records"],
   "core/portuguese": ["core/words-pt"],
   "core/sentence": [],
+};
+
+/** The file of a chunk or a module: chunks lie side by side. */
+const fileOf = (module) => {
+  const [owner = "thinking-block"] =
+    Object.entries(CHUNKS).find(([entry, ownModules]) => entry === module || ownModules.includes(module)) ?? [];
+  return `./${CHUNK_NAMES[owner] ?? basename(owner)}.js`;
 };
 
 /** Leaves out what is loaded later or shared: chunks lie beside the script, and take what they share from it. */
@@ -37,10 +62,9 @@ const separateChunks = (ownModules) => ({
   setup: ({ onResolve }) =>
     onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
       if (kind === "entry-point") return null;
-      if (kind === "dynamic-import") return { path: `./${basename(path)}`, external: true };
       const module = relative(SOURCES, join(resolveDir, path)).replace(/\.js$/, "");
-      const shared = ownModules && !ownModules.includes(module);
-      return shared ? { path: "./thinking-block.js", external: true } : null;
+      const shared = kind === "dynamic-import" || (ownModules && !ownModules.includes(module));
+      return shared ? { path: fileOf(module), external: true } : null;
     }),
 });
 
@@ -94,7 +118,7 @@ async function bundleAll() {
   await save("thinking-block.global", (await bundle("index", { format: "iife" })).code);
   for (const [entry, ownModules] of Object.entries(CHUNKS)) {
     const chunk = await bundle(entry, { names, plugins: [separateChunks(ownModules)] });
-    await save(basename(entry), chunk.code);
+    await save(basename(fileOf(entry), ".js"), chunk.code);
   }
   const { outputFiles } = await build({ ...common, entryPoints: ["src/core.ts"], write: false });
   await save("core", outputFiles[0].text);

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 
 const NAMES = `
-  startedMs endedMs callId summaryBy pieces blank rewrites awaitingResult seals outcome notices replies
-  ownBlocks since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf choices
+  startedMs endedMs callId summaryBy pieces blank rewrites awaitingResult seals notices replies
+  ownBlocks since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf
   turn lastMessageAt emit startBlock manualBlock changes applyStatus atMs arrivedAt skew
   drawClosed waitText tokenBudget requestToggle templates drawSingle drawThought setOpen setTimer
   autoClose beforeClosing closes stateChanged pauseClosing
@@ -28,8 +28,25 @@ for (const path of [...KNOWN, ...WIRE.map((name) => `../src/${name}.ts`)]) {
   if (clashes.length) throw new Error(`${clashes.join(", ")}: ${path} has this name, so it cannot be shortened`);
 }
 
+// The fields of a provider's JSON are read by these names.
+const PROVIDERS = [
+  "anthropic",
+  "detect",
+  "errors",
+  "gemini",
+  "ollama",
+  "openai-chat",
+  "openai-responses",
+  "partial-call",
+];
+for (const path of PROVIDERS.map((name) => `../src/sources/providers/${name}.ts`)) {
+  const fields = new Set(Array.from(read(path).matchAll(/\.(\w+)\b(?!\()/g), ([, name]) => name));
+  const clashes = NAMES.filter((name) => fields.has(name));
+  if (clashes.length) throw new Error(`${clashes.join(", ")}: ${path} reads this field, so it cannot be shortened`);
+}
+
 // A chunk is used as a module whose exports keep their names.
-for (const entry of ["element/body", "sources/messages", "sources/other-formats"]) {
+for (const entry of ["element/body", "sources/streams", "sources/other-formats"]) {
   const exported = Array.from(
     read(`../src/${entry}.ts`).matchAll(/^export (?:async )?function\*? (\w+)/gm),
     ([, name]) => name,

@@ -1,5 +1,6 @@
 /** The part without any DOM, all in one: events in, words out. For tests and for other surfaces. */
 
+import { COLUMN_LINES } from "./core/column-lines.js";
 import { viewContext } from "./core/context.js";
 import type { Choices } from "./core/open-rule.js";
 import type { Policy } from "./core/policy.js";
@@ -19,7 +20,9 @@ export { notice } from "./core/notices.js";
 export * from "./core/open-rule.js";
 export * from "./core/policy.js";
 export * from "./core/portuguese.js";
-export { countWords, peek, plainLine, preview } from "./core/preview.js";
+export { countWords, plainLine } from "./core/preview.js";
+
+export const { peek, preview } = COLUMN_LINES;
 export * from "./core/reducer.js";
 export * from "./core/state.js";
 export type { BlockView, BodyView, StepView } from "./core/steps.js";
@@ -29,7 +32,7 @@ export * from "./core/timing.js";
 export * from "./core/turn.js";
 export * from "./core/words.js";
 export * from "./sources/dialects.js";
-export * from "./sources/messages.js";
+export { FrameDecoder } from "./sources/frames.js";
 export * from "./sources/records.js";
 export * from "./sources/source.js";
 export * from "./sources/turn-feed.js";
@@ -47,14 +50,14 @@ export function view(
   now: number | null = null,
   choices: Choices = new Map(),
 ): ThinkingView | null {
-  const context = viewContext(turn, policy, words, now, choices);
+  const context = viewContext(turn, policy, words, now, choices, COLUMN_LINES);
   const panel = panelView(context, findSentence);
   return panel && { ...panel, header: headerLine(panel, policy.header), ...bodyView(context) };
 }
 
 /** One line on what the thinking was about and who wrote it. */
 export function summaryLine(turn: Turn, thoughts: Block[]): [string, summary.SummaryBy] {
-  return summary.summaryLine(turn, thoughts, findSentence);
+  return summary.summaryLine(turn, thoughts, COLUMN_LINES, findSentence);
 }
 
 /** The whole header in one line, as a terminal shows it. */

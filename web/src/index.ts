@@ -19,6 +19,7 @@ export type { ThinkingView } from "./element/drawn-block.js";
 export type { Renderer } from "./element/markdown.js";
 export type { ThinkingBlock, ThinkingStep } from "./sources/records.js";
 export type { Source } from "./sources/source.js";
+export type { StreamOptions } from "./sources/streams.js";
 export { ThinkingBlockElement };
 
 /** The events of the element and their details. All of them bubble; what a person does can be cancelled. */

@@ -1,12 +1,13 @@
 /** The element's script: the element itself, and what its own chunks take from it instead of bringing it again. */
 
-export { characters, collapse, ELLIPSIS, firstColumns, head, WINDOW } from "./core/graphemes.js";
 export { countText, stepLabel, thoughtLabel, timeText } from "./core/labels.js";
 export { PANEL } from "./core/open-rule.js";
-export { peek, preview, wordCount } from "./core/preview.js";
+export { wordCount } from "./core/preview.js";
+export { blankText, collapse, ELLIPSIS, SPACE, WINDOW } from "./core/spaces.js";
 export { hiddenReason, visible } from "./core/state.js";
 export { disclosure } from "./element/disclosure.js";
 export { fireEvent, hide, make, mark, put, slot, spans, textNodes } from "./element/dom.js";
 export { styleSheet } from "./element/header-styles.js";
 export { drawIcon, icon } from "./element/icons.js";
+export { ROOM_LINES } from "./element/room-lines.js";
 export * from "./index.js";

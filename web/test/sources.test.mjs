@@ -1,14 +1,7 @@
 // Streams of other protocols and records, fed into a turn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dialectReader, messages, recordReader, TurnFeed } from "../dist/core.js";
-
-test("messages reads server-sent events and lines of JSON in any chunks", async () => {
-  const text = 'data: {"type":"a"}\n\n{"type":"b"}\n: comment\n';
-  const found = [];
-  for await (const message of messages([text.slice(0, 9), text.slice(9)])) found.push(message.type);
-  assert.deepEqual(found, ["a", "b"]);
-});
+import { dialectReader, recordReader, TurnFeed } from "../dist/core.js";
 
 test("dialectReader reads the AI SDK's UI message stream", () => {
   const feed = new TurnFeed();

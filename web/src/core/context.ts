@@ -1,7 +1,8 @@
 /** Everything that one view of a turn depends on, computed once and handed to whoever builds a part of the view. */
 
-import { blockChoice, type Choices, openState } from "./open-rule.js";
+import { type Choices, openState, PANEL } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
+import type { Lines } from "./preview.js";
 import { endedWithoutAnswer, interruptedStep, stepState, type ThinkingState, thinkingState, visible } from "./state.js";
 import { BURST_MS, type ThinkingTime, thinkingTime } from "./timing.js";
 import type { Block, Turn } from "./turn.js";
@@ -15,6 +16,8 @@ export interface ViewContext {
   /** The time until which a live thought counts; null where nobody knows. */
   now: number | null;
   choices: Choices;
+  /** How long texts become lines. */
+  lines: Lines;
   /** The turn's own steps, and the thoughts among them. */
   top: Block[];
   thoughts: Block[];
@@ -30,12 +33,18 @@ export interface ViewContext {
   timeOf(block: Block): ThinkingTime | null;
 }
 
+/**
+ * Computes what every part of a view needs. `oneStepOpen`: a person who opened the panel sees the step at work or the last one;
+ * all the others are closed unless that person opened them.
+ */
 export function viewContext(
   turn: Turn,
   policy: Policy,
   words: Words,
-  now: number | null = null,
-  choices: Choices = new Map(),
+  now: number | null,
+  choices: Choices,
+  lines: Lines,
+  oneStepOpen = false,
 ): ViewContext {
   const top = turn.ownBlocks().filter(visible);
   const thoughts = top.filter((block) => block.kind === "reasoning");
@@ -46,20 +55,28 @@ export function viewContext(
   // The step that was running when the turn was interrupted, whatever its provider said of it.
   const interrupted = state === "interrupted" ? interruptedStep(turn) : null;
   const stateOf = (block: Block): ThinkingState => (block === interrupted ? state : stepState(block, turn.live, state));
+  const lastSteps = new Map<number | null, Block>();
+  if (oneStepOpen) for (const block of turn.blocks) if (visible(block)) lastSteps.set(block.parent, block);
   return {
     turn,
     policy,
     words,
     now,
     choices,
+    lines,
     top,
     thoughts,
     state,
     time,
     unfinished,
     stateOf,
-    openOf: (block) =>
-      openState(policy, stateOf(block) === "thinking", blockChoice(choices, block.number), block === unfinished),
+    openOf(block) {
+      const works = stateOf(block) === "thinking";
+      const own = choices.get(block.number);
+      const choice =
+        oneStepOpen && own === undefined && choices.get(PANEL) ? works || lastSteps.get(block.parent) === block : own;
+      return openState(policy, works, choice ?? choices.get(PANEL), block === unfinished);
+    },
     timeOf({ startedMs, endedMs }) {
       const until = endedMs ?? now;
       const ms = startedMs === null || until === null ? 0 : until - startedMs;

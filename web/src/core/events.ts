@@ -36,6 +36,12 @@ export interface Usage {
   cache_write?: number | null;
 }
 
+/** An image in a message or in a tool result, as base64. */
+export interface Image {
+  media_type: string;
+  data: string;
+}
+
 /** The provider, or the agent, started to respond. */
 export interface TurnStarted {
   type: "turn.started";
@@ -83,12 +89,13 @@ export interface BlockReclassified {
   into?: number | null;
 }
 
-/** A tool or an assistant returned a result or an error. */
+/** A tool or an assistant returned a result or an error; `result` says where its images belong. */
 export interface ToolFinished {
   type: "tool.finished";
   block: number;
   result?: string;
   error?: string;
+  images?: Image[];
 }
 
 /** A block got its last text; `interrupted` if the provider did not end the block itself. */
@@ -167,6 +174,7 @@ export interface TurnFailed {
   code: string;
   message?: string;
   status?: number;
+  after_ms?: number | null;
 }
 
 export type Event =

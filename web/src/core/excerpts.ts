@@ -1,6 +1,7 @@
 /** What a step shows of a text: one line of it, or its first characters. */
 
-import { characters, collapse, ELLIPSIS, firstColumns, head, WINDOW } from "./graphemes.js";
+import { characters, firstColumns, head } from "./graphemes.js";
+import { collapse, ELLIPSIS, WINDOW } from "./spaces.js";
 
 /** A text as it is, in one line of at most `columns`. */
 export function oneLine(text: string, columns: number): string {

@@ -5,15 +5,8 @@
  * it is full of rare characters.
  */
 
-export const ELLIPSIS = "…";
+import { ELLIPSIS } from "./spaces.js";
 
-/** Code points looked at per column asked for. */
-export const WINDOW = 16;
-
-// White space as Python splits at it; a byte order mark is none.
-const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const SPACES = new RegExp(`[${SPACE}]+`, "g");
-const VISIBLE = new RegExp(`[^${SPACE}]`);
 /** What takes two columns. */
 const WIDE =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{17000}-\u{18cff}\u{1b000}-\u{1b2fb}\u{20000}-\u{3fffd}]|[\s\S]\ufe0f)/u;
@@ -27,16 +20,6 @@ export function characters(text: string): string[] {
   // Between plain characters every unit is a character, and cutting them up is much cheaper.
   if (/^[\t\n -~]*$/.test(text)) return text.split("");
   return Array.from(segmenter.segment(text), (part) => part.segment);
-}
-
-/** Whether there is nothing in a text that a person could read. */
-export function blankText(text: string): boolean {
-  return !VISIBLE.test(text);
-}
-
-/** One space for every run of white space, and none at either end. */
-export function collapse(text: string): string {
-  return text.replace(SPACES, " ").replace(/^ | $/g, "");
 }
 
 /** The first `size` units, without a character that may go on after them. */

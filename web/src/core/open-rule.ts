@@ -66,11 +66,6 @@ export function openState(policy: Policy, live: boolean, choice: boolean | undef
   return policy.after_complete;
 }
 
-/** What a person chose for a block: the choice for the block itself, else the one for the panel. */
-export function blockChoice(choices: Choices, number: number): boolean | undefined {
-  return choices.get(number) ?? choices.get(PANEL);
-}
-
 /** What a person chose for the panel; a block opened by hand keeps its panel open. */
 export function panelChoice(choices: Choices, numbers: number[]): boolean | undefined {
   if (choices.has(PANEL)) return choices.get(PANEL);

@@ -4,11 +4,29 @@
  * Markdown marks, line breaks and control characters are taken out.
  */
 
-import { collapse, firstColumns, foot, head, lastColumns, WINDOW } from "./graphemes.js";
+import { collapse, WINDOW } from "./spaces.js";
 import type { Block } from "./turn.js";
+
+/**
+ * How a text is cut to a line. A surface of fixed columns cuts by columns (`graphemes.ts`); one that draws with a style sheet
+ * leaves more than fits and lets that cut, so that a line uses the room there is.
+ */
+export interface Cutter {
+  /** The first `size` units, and the last. */
+  head(text: string, size: number): string;
+  foot(text: string, size: number): string;
+  /** The beginning and the end of a line; `more` says that the line itself is only a part. */
+  firstColumns(line: string, columns: number, more?: boolean): string;
+  lastColumns(line: string, columns: number, more?: boolean): string;
+}
 
 const PREVIEW_COLUMNS = 40;
 const PEEK_COLUMNS = 80;
+const SUMMARY_COLUMNS = 120;
+/** How much of a thought is read in search of a title or a sentence. */
+const READ_AHEAD = 2000;
+
+const TITLE = /^\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|$)/;
 
 const CJK = "\\u3005\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const WORDS = new RegExp(`[${CJK}]|[\\p{L}\\p{N}_][^\\s${CJK}]*`, "gu");
@@ -26,24 +44,49 @@ export function cachedByStart<Value>(size: number, compute: (block: Block) => Va
   };
 }
 
-/** The first words of a text in one plain line. */
-export const preview = /* @__PURE__ */ cachedByStart(PREVIEW_COLUMNS * WINDOW + 1, (block) => {
-  const window = head(block.first(PREVIEW_COLUMNS * WINDOW + 1), PREVIEW_COLUMNS * WINDOW);
-  return firstColumns(plainLine(window), PREVIEW_COLUMNS, window.length < block.size);
-});
-
 /** How many words a thought has; asked once it is over. */
 export const wordCount = /* @__PURE__ */ cachedByStart(Infinity, (block) => countWords(block.text));
 
-/** The end of the newest line of a text that has anything to read. */
-export function peek(block: Block): string {
-  const window = foot(block.last(PEEK_COLUMNS * WINDOW + 1), PEEK_COLUMNS * WINDOW);
-  const lines = window.split("\n");
-  for (let index = lines.length - 1; index >= 0; index--) {
-    const line = plainLine(lines[index] as string);
-    if (line) return lastColumns(line, PEEK_COLUMNS, index === 0 && window.length < block.size);
-  }
-  return "";
+/** What is shown of long texts in a line of one surface. */
+export interface Lines {
+  /** The first words of a text in one plain line. */
+  preview(block: Block): string;
+  /** The end of the newest line of a text that has anything to read. */
+  peek(block: Block): string;
+  /** The bold or heading line that opens a thought. */
+  title(block: Block): string;
+  /** A text as the line of a summary. */
+  summary(text: string): string;
+  /** What is read of a thought in search of a sentence. */
+  beginning(block: Block): string;
+  end(block: Block): string;
+}
+
+export function makeLines(cut: Cutter): Lines {
+  const summary = (text: string): string => cut.firstColumns(plainLine(cut.head(text, READ_AHEAD)), SUMMARY_COLUMNS);
+  const beginning = (block: Block): string => cut.head(block.first(READ_AHEAD + 1), READ_AHEAD);
+  return {
+    summary,
+    beginning,
+    end: (block) => cut.foot(block.last(READ_AHEAD + 1), READ_AHEAD),
+    title: cachedByStart(READ_AHEAD + 1, (block) => {
+      const [, bold, heading] = TITLE.exec(beginning(block)) ?? [];
+      return summary(plainLine(bold ?? heading ?? ""));
+    }),
+    preview: cachedByStart(PREVIEW_COLUMNS * WINDOW + 1, (block) => {
+      const window = cut.head(block.first(PREVIEW_COLUMNS * WINDOW + 1), PREVIEW_COLUMNS * WINDOW);
+      return cut.firstColumns(plainLine(window), PREVIEW_COLUMNS, window.length < block.size);
+    }),
+    peek(block) {
+      const window = cut.foot(block.last(PEEK_COLUMNS * WINDOW + 1), PEEK_COLUMNS * WINDOW);
+      const lines = window.split("\n");
+      for (let index = lines.length - 1; index >= 0; index--) {
+        const line = plainLine(lines[index] as string);
+        if (line) return cut.lastColumns(line, PEEK_COLUMNS, index === 0 && window.length < block.size);
+      }
+      return "";
+    },
+  };
 }
 
 /** All of a text in one line without marks. Meant for a window of a text, not for a whole one. */

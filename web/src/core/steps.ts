@@ -5,7 +5,7 @@ import type { Kind } from "./events.js";
 import { firstCharacters, oneLine } from "./excerpts.js";
 import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
 import type { Open } from "./policy.js";
-import { peek, preview, wordCount } from "./preview.js";
+import { wordCount } from "./preview.js";
 import { type HiddenReason, hiddenReason, type ThinkingState, visible } from "./state.js";
 import type { Block } from "./turn.js";
 
@@ -59,7 +59,7 @@ export function bodyView(context: ViewContext): BodyView {
 }
 
 function blockView(context: ViewContext, block: Block, n: number): BlockView {
-  const { words, thoughts } = context;
+  const { words, thoughts, lines } = context;
   const status = context.stateOf(block);
   const duration = timeText(words, context.timeOf(block));
   const hidden = hiddenReason(block);
@@ -73,8 +73,8 @@ function blockView(context: ViewContext, block: Block, n: number): BlockView {
     duration,
     words: count,
     words_text: countText(words, "words", count),
-    preview: preview(block),
-    peek: status === "thinking" ? peek(block) : "",
+    preview: lines.preview(block),
+    peek: status === "thinking" ? lines.peek(block) : "",
     unseen: hidden,
     placeholder: hidden ? words.say(hidden) : "",
     provenance: block.provenance === "unknown" ? "" : words.say(`provenance.${block.provenance}`),

@@ -10,7 +10,7 @@ import { countText, stepLabel, timeText, turnLabel } from "./labels.js";
 import { notice } from "./notices.js";
 import { openState, panelChoice } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
-import { peek, preview, wordCount } from "./preview.js";
+import { wordCount } from "./preview.js";
 import { type BlockStatus, connectionLost, hiddenReason, rootStep, type ThinkingState } from "./state.js";
 import { type FindSentence, type SummaryBy, summaryLine, writtenSummary } from "./summary.js";
 import { Block } from "./turn.js";
@@ -50,10 +50,10 @@ export function panelView(context: ViewContext, findSentence?: FindSentence): Pa
   if (!top[0]) return null;
   const live = state === "thinking";
   const count = live ? null : totalWords(context);
-  const [summary, summary_by] = summaryLine(turn, thoughts, findSentence);
+  const [summary, summary_by] = summaryLine(turn, thoughts, context.lines, findSentence);
   const calls = turn.blocks.filter((block) => block.call);
   const ownCalls = calls.filter((block) => block.parent === null).length;
-  const firstWords = thoughts.map(preview).find(Boolean) ?? "";
+  const firstWords = thoughts.map(context.lines.preview).find(Boolean) ?? "";
   const numbers = top.map((block) => block.number);
   const open = openState(policy, live, panelChoice(context.choices, numbers), !!context.unfinished);
   const hidden = thoughts[0] && hiddenReason(thoughts[0]);
@@ -120,7 +120,7 @@ function headerText({ header }: Policy, firstWords: string, summary: string, by:
 function currentLine(context: ViewContext): string {
   const { turn, thoughts } = context;
   const thinking = (block: Block): boolean => context.stateOf(block) === "thinking";
-  const line = thoughts.filter(thinking).map(peek).findLast(Boolean);
+  const line = thoughts.filter(thinking).map(context.lines.peek).findLast(Boolean);
   if (line) return line;
   const step = turn.blocks.findLast((block) => rootStep(turn, block) && thinking(block));
   return step ? stepLabel(context, step) : "";

@@ -6,7 +6,7 @@
  */
 
 import type { Kind, NoticeGiven, Provenance, ReplyEnded, Seal, Usage } from "./events.js";
-import { blankText } from "./graphemes.js";
+import { blankText } from "./spaces.js";
 
 export type Status = "running" | "done" | "error" | "interrupted";
 export type Approval = "" | "asked" | "granted" | "denied";

@@ -26,7 +26,7 @@ const CSS = `
 .budget{inline-size:4rem;block-size:.5rem}
 button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer;white-space:nowrap}
 button:hover{background:var(--b)}
-pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
+pre,.plain,.result:not(.text){white-space:pre-wrap;unicode-bidi:plaintext}
 .section,.code-part{display:block}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .body::after{content:"";position:sticky;inset-block-end:-.25rem;display:block;block-size:1rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
@@ -36,7 +36,7 @@ p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}
 .step-time:not([hidden])~.chevron{margin-inline-start:0}
 summary:dir(rtl)>.step-time:dir(ltr){margin-inline:0 auto}
-.timeline{list-style:none;margin:.25rem 0;padding:0}
+ol.timeline{list-style:none;margin:.25rem 0;padding:0}
 .bar-row{display:grid;grid-template-columns:minmax(0,30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
 .bar-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .bar-track{display:flex;border-radius:.25rem;background:var(--b)}
@@ -63,21 +63,7 @@ th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
 .step .label{overflow:hidden;text-overflow:ellipsis}
 .step .preview{min-inline-size:2rem}
 .step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
-@media print{.actions,.copy-code{display:none}.past.body::after{content:"";position:sticky;inset-block-end:-.5rem;display:block;block-size:1.25rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
-.body.all{max-block-size:none!important}
-.step{position:relative}
-.step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
-.step-time{margin-inline-start:auto;color:var(--m);font-size:.8125rem;white-space:nowrap;font-variant-numeric:tabular-nums}
-.step-time:not([hidden])~.chevron{margin-inline-start:0}
-summary:dir(rtl)>.step-time:dir(ltr){margin-inline:0 auto}
-.timeline{list-style:none;margin:.25rem 0;padding:0}
-.bar-row{display:grid;grid-template-columns:minmax(0,30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
-.bar-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.bar-track{display:flex;border-radius:.25rem;background:var(--b)}
-.bar{block-size:.625rem;border-radius:.25rem;background:var(--m)}
-[data-kind=reasoning]>*>.bar{background:var(--a)}
-.bar-time{text-align:end;color:var(--m);font-size:.8125rem;font-variant-numeric:tabular-nums}
-.past{content-visibility:visible}}
+@media print{.actions,.copy-code,.body::after{display:none}.past{content-visibility:visible}}
 `;
 
 export const bodyStyles = /* @__PURE__ */ styleSheet(CSS);

@@ -1,8 +1,6 @@
 /**
- * The drawing half of `<thinking-block>`: keeps the turn, the policy, the language and a person's choices, and draws
- * them. The public contract is in `element.ts`.
- *
- * The open rule says whether a block is open. What is behind the header is loaded when somebody first opens it.
+ * The drawing half of `<thinking-block>`: keeps the turn, the policy, the language and a person's choices, and draws them.
+ * The public contract is in `element.ts`. What is behind the header is loaded when somebody first opens it.
  */
 
 import { type ViewContext, viewContext } from "../core/context.js";
@@ -29,6 +27,7 @@ import { Language } from "./language.js";
 import type { Renderer } from "./markdown.js";
 import { OwnText } from "./own-text.js";
 import { createPanel, type Panel } from "./panel.js";
+import { ROOM_LINES } from "./room-lines.js";
 import { StatusAnnouncer } from "./status-announcer.js";
 
 /** More text than this is not drawn ahead for the browser's own search. */
@@ -202,15 +201,16 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** The view of the turn at this moment. */
   protected look(): [context: ViewContext, view: PanelView | null] {
-    const { turn } = this.turnFeed;
-    const context = viewContext(turn, this.currentPolicy, this.#words(), this.turnFeed.now(), this.choices);
+    const { currentPolicy: policy, turnFeed: feed } = this;
+    const own = policy.preset === "default"; // the other presets are those of other products, which open all steps
+    const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, ROOM_LINES, own);
     const view = panelView(context, findSentence);
     if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
-    if (view && !view.summary && !findSentence && this.currentPolicy.header === "summary")
+    if (view && !view.summary && !findSentence && policy.header === "summary")
       this.#load("sentence", async () => {
         findSentence = (await import("../core/sentence.js")).findSentence;
       });
-    const waits = !view && this.getAttribute("status") === "pending" && !turn.blocks[0] && turn.live;
+    const waits = !view && this.getAttribute("status") === "pending" && !feed.turn.blocks[0] && feed.turn.live;
     return [context, waits ? waitingView(context) : view];
   }
 
@@ -375,8 +375,8 @@ export abstract class DrawnBlock extends HTMLElement {
   }
 
   #drawAhead(): void {
-    const { size } = this.turnFeed.turn;
-    if (!this.isConnected || this.#announcer.state === "thinking" || size > DRAW_AHEAD_LIMIT) return;
+    const tooLong = this.turnFeed.turn.size > DRAW_AHEAD_LIMIT;
+    if (!this.isConnected || this.#announcer.state === "thinking" || tooLong) return;
     this.#drawClosed = true;
     this.#draw(false);
   }

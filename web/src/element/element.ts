@@ -13,6 +13,7 @@ import type { Turn } from "../core/turn.js";
 import type { Formatters } from "../core/words.js";
 import type { ThinkingBlock, ThinkingStep } from "../sources/records.js";
 import type { Source } from "../sources/source.js";
+import type { StreamOptions } from "../sources/streams.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent } from "./dom.js";
 import { DrawnBlock } from "./drawn-block.js";
@@ -207,9 +208,12 @@ export class ThinkingBlockElement extends DrawnBlock {
     this.turnFeed.clock = clock;
   }
 
-  /** Reads a stream; if it stops without an end, the status becomes disconnected. */
-  consume(source: Source, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
-    return this.turnFeed.consume(source, signal, () => this.drawSoon());
+  /**
+   * Reads a stream: entries, messages of the AI SDK or of AG-UI, or a provider's own response. If it stops without an end,
+   * the status becomes disconnected; it rejects where the stream is none of these.
+   */
+  consume(source: Source, options: StreamOptions = {}): Promise<void> {
+    return this.turnFeed.consume(source, options, () => this.drawSoon());
   }
 
   /** Appends text to a block that is fed by hand. Nodes become children, as in any element. */
@@ -294,6 +298,7 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   #chooseAll(open: boolean): void {
     this.choices.clear();
+    for (const { number } of this.turn.blocks) this.choices.set(number, open);
     this.choose(null, open);
   }
 }

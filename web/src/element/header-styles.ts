@@ -1,7 +1,8 @@
 /**
  * The style sheet of the header: one for all elements, made without markup so that a strict policy allows it.
  *
- * What streams has no say in how wide the element is: its root is contained, and an invisible line of two words, 40rem
+ * The newest line of a live block loses its beginning where there is no room, not its end: its box runs against the direction
+ * of its text. What streams has no say in how wide the element is: its root is contained, and an invisible line of two words, 40rem
  * long and broken where there is less room, stands for it wherever the page sizes it by its content.
  *
  * Logical properties only. Colours come from the page's text colour and `color-scheme`; every one of them
@@ -28,7 +29,8 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
 summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
-.preview,.meta,.badge{min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
+.label,.preview,.meta,.badge{min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
+.timer,.chevron,.icon{flex:none}
 .preview{flex:1 1 0}
 .summary:dir(ltr)>.preview:dir(rtl)::before,.summary:dir(rtl)>.preview:dir(ltr)::before{content:none!important}
 .label,.badge{unicode-bidi:plaintext}
@@ -41,7 +43,12 @@ summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(-
 .root[data-status=error] .summary>:is(.label,.icon){color:var(--e)}
 .dot{inline-size:.5rem;block-size:.5rem;border-radius:50%;background:var(--a)}
 [data-open=peek] .summary{flex-wrap:wrap}
-[data-open=peek] .summary>.preview{order:1;flex-basis:100%;padding-inline-start:var(--i);font-style:italic}
+[data-open=peek] .summary>.preview{order:1;flex-basis:100%;padding-inline:0 var(--i);font-style:italic}
+[data-open=peek] .summary>.preview:dir(ltr){direction:rtl;text-align:left}
+[data-open=peek] .summary>.preview:dir(rtl){direction:ltr;text-align:right}
+.summary>.preview>span{unicode-bidi:isolate}
+.preview:dir(ltr)>span{direction:ltr}
+.preview:dir(rtl)>span{direction:rtl}
 [data-header=summary] .summary>.icon{order:-3}
 [data-header=summary] .summary>.preview{order:-2;color:var(--c);font-weight:550}
 [data-header=summary] .summary>.label{font-weight:400;color:var(--m)}
@@ -52,7 +59,7 @@ p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.meta{display:none}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
+@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto]:not([data-open=peek]) .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.meta,.badge span+span,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}.badge{flex:none;padding:0;border:0}}
 @media (prefers-reduced-motion:reduce){:host{--t:0s}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}

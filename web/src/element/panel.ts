@@ -1,12 +1,15 @@
 /** The nodes of a block that are always there: the header, the disclosure, and the lines below it. */
 
 import type { Policy } from "../core/policy.js";
+import { ELLIPSIS } from "../core/spaces.js";
 import { writtenSummary } from "../core/summary.js";
 import type { PanelView } from "../core/thinking.js";
 import type { Words } from "../core/words.js";
 import { disclosure, type RequestToggle } from "./disclosure.js";
 import { hide, make, mark, put, slot, spans } from "./dom.js";
 import { icon } from "./icons.js";
+
+const SPOKEN_LENGTH = 80;
 
 export interface Panel {
   root: HTMLElement;
@@ -33,6 +36,9 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   let drawnIcon = "";
 
   badge.append(icon("tool_call"));
+  // The text is a node of its own, so that the style sheet can cut its beginning instead of its end.
+  const line = make("span");
+  preview.append(line);
   /** Gives a part a slot, so that a page may replace what is in it. */
   const slotIn = (node: Element, name = node.className): Element => {
     const inner = slot(name);
@@ -41,9 +47,11 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   };
   const signSlot = slotIn(sign);
   const labelSlot = slotIn(label);
-  const badgeSlot = slotIn(badge);
+  // Where there is little room, the number alone stands beside the icon.
+  const [count, unit] = [make("span"), make("span")];
+  slotIn(badge).append(count, unit);
   const noticeSlot = slotIn(notice, "error");
-  for (const node of [sign, label, timer, meta, badge]) mark(node, "aria-hidden", "true");
+  for (const node of [sign, label, timer, meta, preview, badge]) mark(node, "aria-hidden", "true");
   mark(content, "role", "group");
   content.tabIndex = 0;
 
@@ -60,12 +68,15 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     const shape = live ? runningIcon : status === "done" ? "reasoning" : status;
     if (drawnIcon !== shape) signSlot.replaceChildren(icon(shape));
     drawnIcon = shape;
-    put(name, live ? view.label : [view.spoken, view.words_text, tools].filter(Boolean).join(", "));
+    const facts = [view.spoken, view.words_text, tools].filter(Boolean).join(", ");
+    put(name, live ? view.label : `${facts} ${spokenLine(text)}`.trim());
     put(labelSlot, view.label);
     put(meta, view.words_text);
-    put(preview, text);
-    mark(preview, "aria-hidden", live ? "true" : null);
-    put(badgeSlot, tools);
+    put(line, text);
+    hide(preview, !text);
+    const [number = tools] = /^[\d.,\s]*\d/.exec(tools) ?? [];
+    put(count, number);
+    put(unit, tools.slice(number.length));
     hide(badge, !tools);
     mark(badge, "title", view.badge_title || null);
     put(marker, view.marker);
@@ -87,6 +98,11 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     draw,
     setTimer: (view, words) => put(timer, timerText(view, words)),
   };
+}
+
+/** As much of a line as a name that is read out may have. */
+function spokenLine(text: string): string {
+  return text.length > SPOKEN_LENGTH ? text.slice(0, SPOKEN_LENGTH).replace(/\s+\S*$/, ELLIPSIS) : text;
 }
 
 /** The time beside the label: whole seconds while it runs; at rest the label says it. */

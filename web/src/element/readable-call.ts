@@ -24,6 +24,11 @@ export function resultNodes(result: string, shortened: string): (ChildNode | str
   return textNodes(shortened);
 }
 
+/** Whether a text has code between fences or a table in it; other marks may mean something else in what a tool returns. */
+export function hasMarkup(text: string): boolean {
+  return /^ *```|^ *\|(?: *:?-+:? *\|)+ *$/m.test(text);
+}
+
 function table(rows: Fields[]): HTMLElement {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const cells = (tag: "th" | "td", values: string[]): HTMLElement =>

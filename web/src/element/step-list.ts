@@ -6,7 +6,6 @@
  */
 
 import { firstCharacters } from "../core/excerpts.js";
-import { preview } from "../core/preview.js";
 import type { StepView } from "../core/steps.js";
 import type { Block } from "../core/turn.js";
 import type { Words } from "../core/words.js";
@@ -16,7 +15,8 @@ import { hide, make, mark, put, spans, textNodes } from "./dom.js";
 import type { DrawOptions } from "./draw-options.js";
 
 import type { Renderer } from "./markdown.js";
-import { readableFields, resultNodes } from "./readable-call.js";
+import { hasMarkup, readableFields, resultNodes } from "./readable-call.js";
+import { ROOM_LINES } from "./room-lines.js";
 
 /** Characters of a call's arguments that its step shows. */
 const ARGUMENTS_LIMIT = 4000;
@@ -99,7 +99,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     put(label, step.label);
     put(meta, thought?.words_text ?? "");
     const input = readableFields(source.first(ARGUMENTS_LIMIT + 1));
-    const asked = input?.join(", ") ?? step.text;
+    const asked = input?.join(", ") ?? (step.text === "{}" ? "" : step.text);
     // What is said below in full is not said here as well.
     put(line, !source.call ? (expanded ? "" : firstLine(step)) : expanded && ownBody(step, input) ? "" : asked);
     put(state, stateText(step, words));
@@ -154,7 +154,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
   }
 
   /** A call's arguments, where they are more than the line in its header, and its result. */
-  function drawCall(step: StepView, { words, notices }: DrawOptions): void {
+  function drawCall(step: StepView, { words, notices, renderer }: DrawOptions): void {
     const { source, result } = step;
     const input = source.first(ARGUMENTS_LIMIT + 1);
     const readable = readableFields(input);
@@ -167,11 +167,14 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     content.replaceChildren();
     outcome.replaceChildren();
     if (ownBody(step, readable)) content.append(make("pre", "input", ...textNodes(asked)));
-    if (result)
-      outcome.append(
-        make("div", "io", title),
-        make("div", "result", ...resultNodes(source.error || (source.result ?? ""), result)),
-      );
+    if (result) {
+      const node = make("div", "result");
+      outcome.append(make("div", "io", title), node);
+      if (hasMarkup(result)) {
+        node.classList.add("text");
+        renderer(node).feed(`${result}\n`);
+      } else node.append(...resultNodes(source.error || (source.result ?? ""), result));
+    }
     if (noticed) outcome.append(make("p", "step-notice", ...textNodes(noticed)));
   }
 
@@ -180,7 +183,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
 
 function firstLine({ thought, status, open, source }: StepView): string {
   if (thought?.placeholder) return thought.placeholder;
-  if (status !== "thinking") return preview(source);
+  if (status !== "thinking") return ROOM_LINES.preview(source);
   return open === "peek" ? (thought?.peek ?? "") : "";
 }
 

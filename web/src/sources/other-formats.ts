@@ -16,7 +16,7 @@ export function otherFormats(target: FeedTarget): (message: OtherMessage) => voi
     else if (typeof type === "string") readMessage(message as Message);
     else
       throw new TypeError(
-        `thinking-block cannot read ${JSON.stringify(message)}. Feed it entries, events, messages of the AI SDK or of AG-UI, thinking blocks or steps.`,
+        `thinking-block cannot read ${JSON.stringify(message)}. Feed it entries, events, messages of the AI SDK or of AG-UI, thinking blocks or steps; a provider's own response is read by consume().`,
       );
   };
 }

@@ -11,7 +11,8 @@ import { apply, eventsToEndTurn } from "../core/reducer.js";
 import type { BlockStatus } from "../core/state.js";
 import { type Block, runningBlocks, startBlock, Turn } from "../core/turn.js";
 import type { OtherMessage } from "./other-formats.js";
-import { fromEventSource, type Source } from "./source.js";
+import { fromEventSource, type Source, type Stream } from "./source.js";
+import type { StreamOptions } from "./streams.js";
 
 /** What a reader of another format needs from the feed. */
 export interface FeedTarget {
@@ -29,6 +30,9 @@ const EPOCH_MS = 1e11;
 
 /** Without a message for so long, the reader is told that nothing came. */
 const SILENT_MS = 20_000;
+
+/** The types of canonical events; those of OpenAI Responses have a dot as well. */
+const OWN_EVENT = /^(?:turn|block|summary|usage|notice|approval|reply|tool)\./;
 
 /** How a turn ends where the `status` attribute says so. */
 const END_EVENTS: Partial<Record<BlockStatus, TurnEnded | TurnFailed>> = {
@@ -64,9 +68,9 @@ export class TurnFeed implements FeedTarget {
       this.#waiting.push(message);
       return this.#loading;
     }
-    const { event, type } = (message ?? {}) as Partial<Entry & Event>;
-    if (event) this.#takeEntry(message as Entry);
-    else if (type?.includes?.(".")) this.emit(message as Event);
+    const { seq, type } = (message ?? {}) as Partial<Entry & Event>;
+    if (seq != null) this.#takeEntry(message as Entry);
+    else if (OWN_EVENT.test(type as string)) this.emit(message as Event);
     else if (this.#readOther) this.#readOther(message as OtherMessage);
     else {
       this.#loading = this.#loadOtherFormats(message);
@@ -75,24 +79,38 @@ export class TurnFeed implements FeedTarget {
     return undefined;
   }
 
-  /** Takes everything a stream brings; one that just stops has lost its connection. */
-  async consume(source: Source, signal: AbortSignal | undefined, afterEach: () => void): Promise<void> {
+  /**
+   * Takes everything a stream brings; one that just stops has lost its connection. It rejects where the stream is
+   * nothing that can be read.
+   */
+  async consume(source: Source, options: StreamOptions, afterEach: () => void): Promise<void> {
     let end = END_EVENTS.disconnected as TurnEnded | TurnFailed;
-    const stream = "addEventListener" in source ? fromEventSource(source) : source;
+    let fault: unknown;
+    const given = Object(source) as Source;
+    const stream = "addEventListener" in given ? fromEventSource(given) : "body" in given ? given.body : source;
+    const { readStream, BrokenSource } = await import("./streams.js");
     try {
-      const { messages } = await import("./messages.js");
-      for await (const message of messages(stream, signal)) {
-        await this.take(message);
-        afterEach();
-        // A source that reconnects by itself must be told that this was all.
-        if (this.turn.outcome) break;
-      }
+      await readStream(stream as Stream, this, options, afterEach);
     } catch (error) {
-      end = { type: "turn.failed", code: "cut_off", message: String(error) };
+      const broken = error instanceof BrokenSource;
+      if (!broken) fault = error;
+      end = {
+        type: "turn.failed",
+        code: broken ? "cut_off" : "bad_frame",
+        message: String(broken ? error.cause : error),
+      };
     }
-    if (signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
+    if (options.signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
     this.#end(end);
     afterEach();
+    if (fault) throw fault;
+  }
+
+  /** Continues a turn that is over with another reply, as in a loop of tool calls. */
+  startReply(): void {
+    this.#lost = null;
+    Object.assign(this.turn, { outcome: null, endedMs: null });
+    this.changes++;
   }
 
   /** Without a connection nothing runs; with one again, everything continues where it broke off. */
