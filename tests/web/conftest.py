@@ -1,8 +1,7 @@
-"""One browser for all tests of the element, and a fresh page for each."""
+"""A fresh page of the one browser for each test of the element."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +11,6 @@ from tests.web.site import WEB, Site
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from tests.web.chat_page import GatewayProcess, PageVisit
-
-CHROMIUM = which("chromium-headless-shell") or which("chromium") or ""
-"""The same engine; without the windows that nobody sees here, it takes two thirds of the time."""
 
 # Where there is no way to drive a browser, these tests are not there.
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
@@ -27,19 +23,6 @@ def site() -> Iterator[Site]:
     server = Site()
     yield server
     server.close()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    if not CHROMIUM:
-        pytest.skip("there is no Chromium")
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

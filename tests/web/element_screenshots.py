@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
-from tests.web.conftest import CHROMIUM
+from tests.conftest import CHROMIUM
 from tests.web.element_states import STATES, show_block
 from tests.web.site import Site
 

@@ -3,13 +3,15 @@
 Every state in every look, named STATE-LOOK; a NAME is the beginning of one. The built-in solver answers.
 """
 
+import base64
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import FilePayload, Page, sync_playwright
+from tests.conftest import CHROMIUM
 from tests.web.chat_page import (
     PUZZLE,
     QUICK_QUESTION,
@@ -22,8 +24,9 @@ from tests.web.chat_page import (
     wait_for_answers,
     with_approval_agent,
 )
-from tests.web.conftest import CHROMIUM
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""A PNG image of one pixel."""
 WIDE: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}
 NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -31,7 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "dark": {**WIDE, "color_scheme": "dark"},
     "narrow": NARROW,
     "narrow-dark-pt": {**NARROW, "color_scheme": "dark", "locale": "pt-BR"},
-    "tall": {"viewport": {"width": 1100, "height": 1250}},
+    "tall": {"viewport": {"width": 1100, "height": 1320}},
 }
 VARIANT_SCENES = {"tall": ("planner",)}
 """Looks that are for some states alone; the first of these is the picture in the README."""
@@ -79,7 +82,7 @@ def keep_conversations(gateway: GatewayProcess) -> str:
 
 
 def click_sidebar_button(page: Page, nth: int) -> None:
-    """A button of the list's foot: agents, import or settings."""
+    """A button of the list's foot: agents, figures, import or settings."""
     if page.locator(".opener").is_visible():
         page.click(".opener")
     page.locator(".side-foot .side-item").nth(nth).click()
@@ -188,7 +191,8 @@ def links(page: Page, gateway: GatewayProcess) -> None:
 
 def menu(page: Page, gateway: GatewayProcess) -> None:
     finished_answer(page, gateway)
-    page.click("[popovertarget=actions]")
+    page.locator(".bar .tools > button").last.click()
+    page.wait_for_selector("#actions")
 
 
 def sidebar(page: Page, gateway: GatewayProcess) -> None:
@@ -221,7 +225,7 @@ def picker(page: Page, gateway: GatewayProcess) -> None:
 
 
 def settings(page: Page, gateway: GatewayProcess) -> None:
-    click_sidebar_button(page, 2)
+    click_sidebar_button(page, 3)
     page.wait_for_selector(".dialog select")
 
 
@@ -245,7 +249,8 @@ def find(page: Page, gateway: GatewayProcess) -> None:
     if page.locator(".tools .quiet").first.is_visible():
         page.locator(".tools .quiet").first.click()
     else:
-        page.click("[popovertarget=actions]")
+        page.locator(".bar .tools > button").last.click()
+        page.wait_for_selector("#actions")
         page.locator(".menu-item").first.click()
     page.wait_for_selector(".finder input")
     page.keyboard.type("square")
@@ -261,8 +266,50 @@ def replay(page: Page, gateway: GatewayProcess) -> None:
 
 def export(page: Page, gateway: GatewayProcess) -> None:
     menu(page, gateway)
-    page.locator(".menu-item").nth(-2).click()
+    page.locator(".menu-item").nth(-3).click()
     page.wait_for_selector("dialog [type=radio]")
+
+
+def session_menu(page: Page, gateway: GatewayProcess) -> None:
+    sidebar(page, gateway)
+    page.locator(".sessions li").first.hover()
+    page.locator(".sessions li > button").first.click()
+    page.wait_for_selector("#actions")
+
+
+def attached(page: Page, gateway: GatewayProcess) -> None:
+    files: list[FilePayload] = [
+        {"name": "picture.png", "mimeType": "image/png", "buffer": base64.b64decode(PIXEL)},
+        {"name": "notes of the meeting.txt", "mimeType": "text/plain", "buffer": b"17 apples"},
+    ]
+    page.locator("input[type=file]").set_input_files(files)
+    page.wait_for_selector(".attachment >> nth=1")
+
+
+def commands(page: Page, gateway: GatewayProcess) -> None:
+    page.locator("#message").press_sequentially("/")
+    page.wait_for_selector(".slash-menu li")
+
+
+def shortcut_sheet(page: Page, gateway: GatewayProcess) -> None:
+    page.fill("#message", "")
+    page.locator("#message").press_sequentially("/keys")
+    page.wait_for_selector(".slash-menu li")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog kbd")
+
+
+def share(page: Page, gateway: GatewayProcess) -> None:
+    menu(page, gateway)
+    page.locator(".menu-item", has=page.locator(".icon-share")).click()
+    page.check("dialog [type=checkbox]")
+
+
+def figures(page: Page, gateway: GatewayProcess) -> None:
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    click_sidebar_button(page, 1)
+    page.wait_for_selector(".figure-plot canvas")
 
 
 def offline(page: Page, gateway: GatewayProcess) -> None:
@@ -302,6 +349,12 @@ SCENES: tuple[Callable[[Page, GatewayProcess], None], ...] = (
     find,
     replay,
     export,
+    session_menu,
+    attached,
+    commands,
+    shortcut_sheet,
+    share,
+    figures,
     offline,
     refused,
 )

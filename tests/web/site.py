@@ -29,8 +29,6 @@ SCRIPT_TAGS = {
 
 PAGE_SCRIPT = """
 import "/dist/thinking-block.js";
-import * as core from "/dist/core.js";
-window.core = core;
 document.getElementById("stage").style.cssText = "max-width:44rem;margin:1rem auto;padding:0 1rem";
 document.documentElement.style.colorScheme = "light dark";
 document.documentElement.style.background = "Canvas";

@@ -79,7 +79,7 @@ def test_it_is_loaded_in_idle_time_for_a_find_in_the_page(browser: Any, site: Si
 def test_a_stream_loads_what_reads_it(plain: Page, loaded: list[str]) -> None:
     plain.evaluate(f"async () => {{ block.reset(); {TOOL} }}")
     assert plain.locator("thinking-block .step .label").text_content() == "search"
-    assert loaded[2:] == ["/dist/messages.js", "/dist/body.js"]
+    assert loaded[2:] == ["/dist/streams.js", "/dist/body.js"]
 
 
 def test_nothing_that_an_event_source_says_is_lost_meanwhile(plain: Page) -> None:

@@ -119,7 +119,7 @@ def test_t7_whatever_the_provider_it_is_drawn(page: Page) -> None:
         "() => [b0, b1, b2].map(one => one.shadowRoot.querySelector('[part=preview]').textContent)"
     )
     assert previews == [
-        "Let me check the dates first. The user…",
+        "Let me check the dates first. The user asked for Friday, and the ferry only runs on weekdays.",
         "Reading the question",
         "Thought; the provider encrypted the text, so it cannot be shown.",
     ]
@@ -740,18 +740,19 @@ def test_at_the_end_of_the_turn_an_event_source_is_closed(page: Page) -> None:
 
 
 def test_a_stream_that_tells_no_story_is_let_go(page: Page) -> None:
-    """What was told before is kept, and nothing more is asked of the source."""
+    """What was told before is kept, nothing more is asked of the source, and the caller learns why."""
     bad: list[tuple[dict[str, Any], int]] = [({"type": "block.grew", "block": 9, "text": "?"}, 10)]
     page.evaluate(
         """async entries => {
           const node = put();
           node.id = "block";
           await node.consume(new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry); },
-            cancel() { window.cancelled = true; } }));
+            cancel() { window.cancelled = true; } })).catch((error) => { window.problem = error.message; });
         }""",
         _entries(running_thought("Kept.") + bad),
     )
     assert page.evaluate("() => [block.text, window.cancelled]") == ["Kept.", True]
+    assert "This event does not fit here" in page.evaluate("() => window.problem")
 
 
 def test_an_end_that_comes_twice_makes_no_second_call(page: Page) -> None:

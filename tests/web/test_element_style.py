@@ -43,3 +43,33 @@ def test_one_element_serves_an_answer_and_the_trace_of_an_agent(page: Page) -> N
           !!one.shadowRoot.querySelector("[part=body] .text")])"""
     )
     assert elements == [["thinking-block", 0, True], ["thinking-block", 5, True]]
+
+
+def test_first_words_stay_in_one_line_however_narrow_the_block_is(page: Page) -> None:
+    """R069: what does not fit is cut with an ellipsis, and the header does not grow."""
+    show_block(page, running_thought() + answer_after_thought(), id="block")
+    for width in (800, 320, 160):
+        page.evaluate("width => { block.style.width = `${width}px`; }", width)
+        lines = page.evaluate(
+            """() => {
+              const words = block.shadowRoot.querySelector(".summary > .preview");
+              const range = document.createRange();
+              range.selectNodeContents(words);
+              const tops = [...range.getClientRects()].map(rect => Math.round(rect.top));
+              return [words.textContent, new Set(tops).size, getComputedStyle(words).textOverflow];
+            }"""
+        )
+        assert lines[0], "there are first words to cut"
+        assert lines[1:] == [1, "ellipsis"], width
+
+
+def test_label_and_number_of_tools_are_whole_in_a_narrow_block(page: Page) -> None:
+    """Below 30rem the badge is the number alone, so that nothing in an open header is cut."""
+    show_block(
+        page, [*working_agent(), ({"type": "turn.ended", "finish": "stop"}, 125_000)], id="block", open=True
+    )
+    widths = """() => [...block.shadowRoot.querySelectorAll(".summary > :is(.label, .badge)")].map(one =>
+      [one.innerText, one.scrollWidth <= one.clientWidth])"""
+    for width, badge in ((700, "2 tools used"), (280, "2"), (250, "2")):
+        page.evaluate("width => { block.style.width = `${width}px`; }", width)
+        assert page.evaluate(widths) == [["Thought for 2.3s", True], [badge, True]], width

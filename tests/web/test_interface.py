@@ -227,7 +227,7 @@ def test_a_page_is_told_of_blocks_and_of_steps(page: Page) -> None:
     page.locator("thinking-block [part=step-summary]").first.click()
     events = page.evaluate("() => told")
     assert events[0] == ["toggle", {"open": True, "by": "user", "block": None}]
-    assert events[1] == ["step-toggle", {"open": False, "by": "user", "block": 0}]
+    assert events[1] == ["step-toggle", {"open": True, "by": "user", "block": 0}]
 
 
 @pytest.mark.parametrize("garbage", [None, 7, "text", [], {}, {"steps": 3}])
@@ -386,7 +386,7 @@ def test_a_table_may_name_its_language_with_an_underscore(page: Page) -> None:
       node.refresh();
     }""")
     assert visible_texts(page, "label") == ["4.2s nachgedacht"]
-    assert visible_texts(page, "sr") == ["4,2 Sekunden nachgedacht, 1 word"]
+    assert visible_texts(page, "sr") == ["4,2 Sekunden nachgedacht, 1 word Hm."]
 
 
 def test_where_the_clipboard_refuses_nothing_breaks(page: Page) -> None:

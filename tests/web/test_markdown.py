@@ -208,6 +208,7 @@ def test_what_is_drawn(page: Page, text: str, html: str) -> None:
 
 
 def test_a_link_says_where_it_leads(page: Page) -> None:
+    """S2."""
     html = page.evaluate(HTML, "[docs](https://a.b/c_(d)) https://e.f/g. <mailto:a@b.c>")
     assert html.count('rel="noopener noreferrer nofollow"') == 3
     assert 'href="https://a.b/c_(d)" title="https://a.b/c_(d)" target="_blank"' in html

@@ -80,11 +80,27 @@ def test_json_that_is_not_complete_or_no_object_stays_as_it_is(page: Page) -> No
         ({"type": "turn.started"}, 0),
         *call(0, "odd", '{"a": 1', "[1, 2", (0, 1)),
         *call(1, "deep", "", '{"a": {"b": [1]}}', (0, 1)),
+        *call(2, "empty", "{}", "* no list *", (0, 1)),
     ]
     show_block(page, events, id="block", open=True, now=10)
-    odd, deep = page.evaluate(STEPS)
+    odd, deep, empty = page.evaluate(STEPS)
     assert (odd["line"], odd["result"]) == ('{"a": 1', "[1, 2")
     assert '"b": [' in deep["result"]
+    assert (empty["line"], empty["result"]) == ("", "* no list *")
+
+
+def test_code_and_tables_in_a_result_are_drawn(page: Page) -> None:
+    code = "Two lines:\n```python\nfor a in b:\n    print(a)\n```"
+    events = [
+        ({"type": "turn.started"}, 0),
+        *call(0, "read", "", code, (0, 1)),
+        *call(1, "list", "", "| fern | height |\n|---|--:|\n| bracken | 120 |", (0, 1)),
+    ]
+    show_block(page, events, id="block", open=True, now=10)
+    read, listed = page.evaluate(STEPS)
+    assert "```" not in read["result"]
+    assert page.locator("thinking-block .result pre").inner_text() == "for a in b:\n    print(a)\n"
+    assert listed["cells"] == ["fern", "height", "bracken", "120"]
 
 
 def test_timeline_shows_the_run_to_scale(page: Page) -> None:
@@ -166,3 +182,45 @@ def test_r077_gear_turns_where_the_page_wants_one(page: Page) -> None:
     assert page.evaluate(moving) == ["svg", 1]
     feed_more(page, answer_after_thought())
     assert page.evaluate(moving) == ["svg", 0]
+
+
+OPEN_STEPS = (
+    "() => [...block.shadowRoot.querySelectorAll('.body > .steps > .step > details')].map(one => one.open)"
+)
+
+
+def test_only_the_step_at_work_or_the_last_is_open(page: Page) -> None:
+    """A person who opens the block sees one step open; a step that was opened by hand stays open."""
+    show_block(page, run(), id="block", now=5000)
+    page.locator("thinking-block [part=summary]").click()
+    page.wait_for_function(f"() => String(({OPEN_STEPS})()) === 'false,false,true'")
+    page.locator("thinking-block .step[data-block='0'] > details > summary").click()
+    feed_more(page, [({"type": "block.started", "block": 4, "kind": "tool_call", "name": "calc"}, 4100)])
+    page.wait_for_function(f"() => String(({OPEN_STEPS})()) === 'true,false,false,true'")
+    page.evaluate("() => block.expandAll()")
+    assert page.evaluate(OPEN_STEPS) == [True] * 4
+    page.evaluate("() => block.collapseAll()")
+    assert not page.evaluate("() => block.open")
+
+
+@pytest.mark.parametrize("width", [280, 1200])
+def test_lines_of_a_header_use_the_room_there_is(page: Page, width: int) -> None:
+    """While it streams the end of the newest line is in sight, at rest the beginning."""
+    text = "one two three four five six seven eight nine ten " * 6 + "and last"
+    page.set_viewport_size({"width": width + 40, "height": 600})
+    page.evaluate("width => { stage.style.cssText = `width:${width}px`; }", width)
+    show_block(page, running_thought(text), id="block", now=2000)
+    box = """() => {
+      const line = block.shadowRoot.querySelector("[part=preview]");
+      const inner = line.firstChild.getBoundingClientRect(), outer = line.getBoundingClientRect();
+      return {width: outer.width, left: inner.left - outer.left, right: inner.right - outer.right};
+    }"""
+    live = page.evaluate(box)
+    assert live["width"] > width * 0.8
+    assert live["left"] < 0
+    assert abs(live["right"]) <= 1
+    feed_more(page, answer_after_thought())
+    rest = page.evaluate(box)
+    assert rest["right"] > 0
+    assert abs(rest["left"]) < 30
+    assert rest["width"] > width / 2

@@ -36,6 +36,11 @@ STATES = (
     page_screenshots.picker,
     page_screenshots.settings,
     page_screenshots.search,
+    page_screenshots.attached,
+    page_screenshots.commands,
+    page_screenshots.shortcut_sheet,
+    page_screenshots.share,
+    page_screenshots.figures,
 )
 VARIANTS = {
     name: variant_options

@@ -99,8 +99,14 @@ def test_the_agent_that_was_asked_is_named_live_and_afterwards(
     expect(page.get_by_role("heading", name="Answer by Planner")).to_have_count(1)
     page.reload()
     expect(page.get_by_role("heading", name="Answer by Planner")).to_have_count(1)
+    top = "() => document.querySelector('thinking-block').getBoundingClientRect().top"
+    top_before = page.evaluate(top)
     wait_for_answers(page)
     assert page.inner_text(".facts") == "Planner"
+    assert page.evaluate(top) == top_before, "nothing moves at the end"
+    page.evaluate("() => document.querySelector('thinking-block').expandAll()")
+    steps = page.locator("thinking-block .body > .steps > .step > details > summary > .step-index:visible")
+    expect(steps).to_have_text(["Step 1", "Step 2", "Step 3"])
     with open_visit(browser, gateway.url) as elsewhere:
         second_page = elsewhere.open(page.url.partition("#")[2])
         wait_for_answers(second_page)

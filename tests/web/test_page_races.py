@@ -267,7 +267,7 @@ def test_a_name_that_comes_late_does_not_move_the_reader(visit: PageVisit, gatew
     delayed.wait()
     page.click(f"a[href='#{second_session}']")
     page.wait_for_selector(".answer >> text=2")
-    with page.expect_response("**/api/sessions?limit=40"):
+    with page.expect_response("**/api/sessions?pinned=false&limit=40"):
         delayed.release()
     page.wait_for_selector(".sessions a >> text=Another name")
     assert page.inner_text("h1") == "There"
@@ -352,7 +352,6 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     second_page.wait_for_selector("thinking-block[status=streaming]")
     second_page.get_by_role("button", name="Actions for this conversation").click()
     second_page.get_by_role("button", name="Delete").click()
-    second_page.locator("dialog .danger").click()
     second_page.wait_for_selector(".welcome")
     page.wait_for_selector(".status-line >> text=not there any more")
     assert page.locator(".status-line").evaluate("node => node.checkVisibility()")
@@ -552,11 +551,10 @@ def test_deleting_is_not_one_enter_away(visit: PageVisit, gateway: GatewayProces
     page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
     page.wait_for_selector(".answer >> text=1")
     page.get_by_role("button", name="Actions for this conversation").click()
-    page.get_by_role("button", name="Delete").click()
-    page.wait_for_selector("dialog")
-    assert page.evaluate("() => document.activeElement.textContent") == "Cancel"
+    page.wait_for_selector("#actions")
+    page.wait_for_function("() => document.activeElement.textContent === 'Rename'")
     page.keyboard.press("Enter")
-    page.wait_for_selector("dialog", state="detached")
+    page.get_by_label("Title").wait_for()
     assert page.locator(".answer").count() == 1
 
 

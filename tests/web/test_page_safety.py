@@ -52,6 +52,7 @@ $\\style{color:red}{x}$ $\\color{red}{x}$
 def test_hostile_text_runs_nothing_and_asks_nothing_of_anybody(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
+    """S1, S2: the whole page."""
     title = '"><img src=x onerror="window.__ran=1"><script>window.__ran=1</script>'
     session = gateway.import_exchanges(title, (HOSTILE, HOSTILE, HOSTILE))
     page = visit.open(session)

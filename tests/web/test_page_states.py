@@ -26,7 +26,7 @@ ENDS = {
     "cut off": [*CUT, {"type": "turn.ended", "finish": "length"}],
     "failed": [
         *block_events(0, "reasoning", "Hm."),
-        {"type": "turn.failed", "code": "overloaded", "message": "Busy."},
+        {"type": "turn.failed", "code": "overloaded", "message": "Busy.\u202e"},
     ],
     "no key": [{"type": "turn.failed", "code": "invalid_api_key", "message": "The key is wrong."}],
     "stopped": [*CUT, {"type": "turn.ended", "finish": "cancelled"}],
@@ -73,17 +73,18 @@ def test_every_end_without_an_answer_has_one_card_below_the_text(
         "stopped": (["Try again"], True),
     }
     assert cards["cut off"]["text"] == "The length limit cut the answer off."
-    assert "Busy." in cards["failed"]["text"]
+    assert "Busy.U+202E" in cards["failed"]["text"], "no direction is changed unseen"
 
 
 def test_a_refused_question_has_a_card_and_another_try(visit: PageVisit) -> None:
     """It is said once, to a screen reader too; the question is in the message box until it gets through."""
     page = visit.open()
-    error = {"error": {"code": "unavailable", "message": "The gateway is stopping."}}
+    error = {"error": {"code": "unavailable", "message": "The gateway is stopping. Run `thinkaloud serve`."}}
     page.route("**/turns", lambda route: route.fulfill(status=500, json=error))
     ask(page, QUICK_QUESTION)
     card = page.locator(".error-card")
     expect(card).to_contain_text("The gateway is stopping.")
+    expect(card.locator("code")).to_have_text("thinkaloud serve")
     expect(page.locator("[role=status]", has_text="The gateway is stopping.")).to_have_count(1)
     assert page.locator(".toast").count() == 0
     assert page.input_value("#message") == QUICK_QUESTION
@@ -139,6 +140,12 @@ def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
     else:
         expect(block).to_be_hidden()
         expect(page.locator(".link-state")).to_have_text("Waiting… 3s")
+    expect(page.get_by_role("button", name="Answer now")).to_be_visible(visible=thinks)
+    page.set_viewport_size({"width": 320, "height": 600})
+    name = page.locator(".answerer span")
+    assert name.evaluate("node => Math.min(node.clientWidth, node.scrollWidth)") > 40, (
+        "a name, and not a letter of it"
+    )
     page.clock.run_for(20_000)
     expect(page.locator(".link-state")).to_contain_text("Still waiting")
     page.clock.run_for(10_000)
@@ -147,11 +154,16 @@ def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
 
 def events_of_a_thought(route: Route) -> None:
     """A thought begins, and the connection breaks."""
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "turn.started", "model": "solver"},
         {"type": "block.started", "block": 0, "kind": "reasoning"},
         {"type": "block.grew", "block": 0, "text": "Let me see."},
     ]
+    send_events(route, events)
+
+
+def send_events(route: Route, events: list[dict[str, Any]]) -> None:
+    """Send these events once, and nothing to those who come back."""
     frames = [
         f"data: {json.dumps({'seq': seq, 'at_ms': 1_790_000_000_000, 'event': event})}\n\n"
         for seq, event in enumerate(events)
@@ -160,6 +172,34 @@ def events_of_a_thought(route: Route) -> None:
         route.abort()
     else:
         route.fulfill(body="".join(frames), headers={"Content-Type": "text/event-stream"})
+
+
+def test_a_call_cannot_turn_its_arguments_around_unseen(visit: PageVisit) -> None:
+    """Who approves a call sees the marks that change the direction of its name and arguments."""
+    events: list[dict[str, Any]] = [
+        {"type": "turn.started", "model": "solver"},
+        {"type": "block.started", "block": 0, "kind": "tool_call", "name": "open\u202e"},
+        {
+            "type": "block.grew",
+            "block": 0,
+            "text": json.dumps({"path\u2066": "gpj.\u202eexe", "deep": ["\u202e"]}),
+        },
+        {"type": "block.ended", "block": 0},
+        {"type": "approval.asked", "block": 0},
+    ]
+    page = visit.open()
+    answer_by_nobody(page, "solver")
+    page.route("**/api/turns/trn_quiet/events*", lambda route: send_events(route, events))
+    page.clock.install()  # so that the end of the stream is not yet a lost connection
+    ask(page, "hello")
+    page.wait_for_selector(".exchange[aria-busy]")
+    card = page.locator(".approval")
+    for _ in range(1000):
+        page.clock.run_for(20)
+        if card.count():
+            break
+    assert card.locator(".bidi").all_inner_texts() == ["U+202E", "U+2066", "U+202E", "U+202E"]
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", card.inner_text())
 
 
 def test_a_lost_connection_does_not_go_on_pulsing(visit: PageVisit) -> None:
@@ -205,6 +245,9 @@ def test_a_search_hit_opens_at_its_words(visit: PageVisit, gateway: GatewayProce
     hit = page.locator("dialog .hit", has=page.locator(".kind.thought"))
     hit.wait_for()
     assert "**" not in hit.inner_text()
+    hit.click()
+    expect(page.locator(".finder .count")).to_contain_text("1 of 30")
+    page.wait_for_function(f"() => ({marked})().includes('quiet bracken')")
 
 
 def test_the_picker_takes_any_model_and_says_what_is_missing(visit: PageVisit) -> None:
@@ -212,7 +255,7 @@ def test_the_picker_takes_any_model_and_says_what_is_missing(visit: PageVisit) -
     page.locator(".composer .chip").first.click()
     page.locator("dialog .option").first.wait_for()
     groups = page.locator("dialog .rows h3").all_inner_texts()
-    assert "On a server of your own" not in groups, "nobody listens there"
+    assert "Server does not answer" in groups, "local servers are asked, not assumed"
     page.keyboard.type("opus-4.5")
     expect(page.locator("dialog .option").first).to_contain_text("no key for anthropic")
     page.fill("dialog [type=search]", "openrouter/some/new-model:free")

@@ -85,6 +85,7 @@ def test_there_are_many_payloads() -> None:
 
 
 def test_nothing_runs_nothing_loads_nothing_leaks(page: Page, site: Site) -> None:
+    """S1, S2, S3: 150 payloads in every place of the element that shows text, cut in several ways."""
     requests: list[str] = []
     violations: list[str] = []
     page.on("request", lambda request: requests.append(_url(request)))

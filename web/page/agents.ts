@@ -1,7 +1,7 @@
 /** Agents: those of the workspace, and a form that offers thinking only where the model can think. */
 
 import { type Agent, type Model, type NewAgent, type OwnAgent, requestJson } from "./api.js";
-import { builtIn, builtInName, findModel, levelsOf, loadAgents, loadModels } from "./catalog.js";
+import { type AgentList, builtIn, builtInName, findModel, levelsOf, loadAgents, loadModels } from "./catalog.js";
 import { addDialogWords } from "./dialog-words.js";
 import { confirmed, open } from "./dialogs.js";
 import { button, h, say, show } from "./dom.js";
@@ -15,7 +15,8 @@ addDialogWords();
 
 /** Opens the dialog of agents. */
 export async function openAgents(page: PageContext): Promise<void> {
-  const [{ items, own }, models] = await Promise.all([loadAgents(), loadModels()]);
+  const [agents, models] = await Promise.all([loadAgents(), loadModels()]);
+  const { items, own } = agents;
   const { body, close } = open(t("agents"), "");
   const use = ({ id, name }: Agent | OwnAgent): void => {
     page.choose({ ...DEFAULT_CHOICE, agent: id, name });
@@ -25,7 +26,7 @@ export async function openAgents(page: PageContext): Promise<void> {
     close();
     void openAgents(page).catch(showError);
   };
-  const edit = (agent: Agent | null) => () => openForm(page, agent, models, again);
+  const edit = (agent: Agent | null) => () => openForm(page, agent, models, agents, again);
   body.append(
     h("p", { class: "muted" }, t("agents.about")),
     h(
@@ -59,7 +60,26 @@ function card(agent: Agent | OwnAgent, use: () => void, edit: (() => void) | nul
   );
 }
 
-function openForm(page: PageContext, agent: Agent | null, models: Model[], done: () => void): void {
+function openForm(
+  page: PageContext,
+  agent: Agent | null,
+  models: Model[],
+  { items, tools }: AgentList,
+  done: () => void,
+): void {
+  const description = h("input", { class: "input", maxlength: 1000, "aria-describedby": "agent-description-hint" });
+  const uses = checks(
+    "uses",
+    tools.map((tool) => [tool, tool]),
+    agent?.uses ?? [],
+  );
+  const others = items.filter(({ id }) => id !== agent?.id);
+  const assistants = checks(
+    "assistants",
+    others.map(({ id, name }) => [id, name]),
+    agent?.assistants ?? [],
+  );
+  description.value = agent?.description ?? "";
   const name = h("input", { class: "input", required: true, maxlength: 64, autocomplete: "off" });
   const model = h("input", {
     class: "input",
@@ -140,6 +160,14 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
       h("span", { id: "agent-system-hint", class: "muted small" }, t("agent.system.hint")),
     ),
     h(
+      "div",
+      { class: "field" },
+      h("label", { class: "field" }, h("span", null, t("agent.description")), description),
+      h("span", { id: "agent-description-hint", class: "muted small" }, t("agent.description.hint")),
+    ),
+    uses.node,
+    assistants.node,
+    h(
       "fieldset",
       { class: "stack" },
       h("legend", null, t("think")),
@@ -172,6 +200,9 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
     const body: NewAgent = {
       ...rest(agent),
       name: name.value.trim(),
+      description: description.value.trim(),
+      uses: uses.chosen(),
+      assistants: assistants.chosen(),
       model: model.value.trim(),
       system: system.value,
       thinking: thinks,
@@ -190,6 +221,28 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
   });
   draw();
   name.focus();
+}
+
+/** Boxes to check, of what an agent may use. What it uses and nobody lists any more can be unchecked. */
+function checks(
+  name: string,
+  options: [id: string, name: string][],
+  chosen: string[],
+): { node: HTMLElement; chosen(): string[] } {
+  const gone = chosen.filter((id) => !options.some(([known]) => known === id)).map((id): [string, string] => [id, id]);
+  const boxes = [...options, ...gone].map(([id, label]) => {
+    const box = h("input", { type: "checkbox", value: id, checked: chosen.includes(id) });
+    return { box, node: h("label", { class: "check" }, box, h("span", { dir: "auto" }, label)) };
+  });
+  const about = boxes[0] || name !== "uses" ? t(`agent.${name}.about`) : t("agent.uses.none");
+  const node = h(
+    "fieldset",
+    { class: "stack", hidden: !boxes[0] && name !== "uses" },
+    h("legend", null, t(`agent.${name}`)),
+    h("p", { class: "muted small" }, about),
+    h("div", { class: "checks" }, ...boxes.map(({ node }) => node)),
+  );
+  return { node, chosen: () => boxes.filter(({ box }) => box.checked).map(({ box }) => box.value) };
 }
 
 /** What this form does not show of an agent stays as it was. */

@@ -16,6 +16,16 @@ export interface Session {
   model: string;
   created_ms: number;
   updated_ms: number;
+  /** The program that it was recorded from; empty for the page itself. */
+  client: string;
+  pinned: boolean;
+  /** The conversation whose agent started it; empty for most. */
+  parent: string;
+}
+
+/** A conversation in a list. */
+export interface ListedSession extends Session {
+  running: boolean;
 }
 
 export type State = "running" | "done" | "failed" | "cancelled" | "interrupted";
@@ -27,6 +37,7 @@ export interface Message {
   role: "user" | "assistant" | "tool";
   content: string;
   images: { media_type: string; data: string }[];
+  files: { media_type: string; data: string; name?: string }[];
   /** The turns that replace each other here, the oldest first; empty where there is one alone. */
   versions: string[];
   model: string;
@@ -61,6 +72,8 @@ export interface Model {
   efforts: string[];
   can_be_off: boolean;
   visible: string;
+  /** What it takes besides text; null where nobody knows. */
+  inputs: ("image" | "pdf" | "audio")[] | null;
   /** Found out here: a key is there, a server of one's own answers, or neither. */
   ready?: "key" | "own" | "down" | "";
   /** Why it is not ready, in a few words. */
@@ -69,6 +82,11 @@ export interface Model {
 
 export interface NewAgent {
   name: string;
+  description: string;
+  /** The gateway's tools that it may use, by name. */
+  uses: string[];
+  /** The agents that it may give tasks to, by id. */
+  assistants: string[];
   model: string;
   system: string;
   thinking: boolean;
@@ -145,6 +163,8 @@ export interface Options {
   type?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** Whether the request outlives the page. */
+  keepalive?: boolean;
 }
 
 const TOKEN = "thinkaloud-token";
@@ -179,7 +199,10 @@ export async function requestJson<T>(path: string, options: Options = {}): Promi
   return (response.status === 204 ? null : await response.json()) as T;
 }
 
-async function send(path: string, { method, body, type, headers, signal }: Options): Promise<Response> {
+async function send(
+  path: string,
+  { method, body, type, headers, signal, keepalive = false }: Options,
+): Promise<Response> {
   const raw = body instanceof Blob || typeof body === "string";
   // What no header can hold is no token: the gateway is to say so, not the browser to break off.
   const token = readStored(TOKEN)?.replace(/[^!-~]/g, "?");
@@ -196,6 +219,7 @@ async function send(path: string, { method, body, type, headers, signal }: Optio
       credentials: "omit",
       cache: "no-store",
       signal: signal ?? null,
+      keepalive,
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -1,6 +1,7 @@
 /** Asks whether a call that waits for approval may run. Few exchanges need it, so it is loaded with the first. */
 
 import type { Block } from "../src/core/turn.js";
+import { textNodes } from "../src/element/dom.js";
 import { requestJson } from "./api.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h, icon } from "./dom.js";
@@ -9,7 +10,7 @@ import { t } from "./words.js";
 
 addDialogWords();
 
-/** A call that waits, with its arguments, and the two answers to it; `afterwards` runs when one was given. */
+/** A call that waits, with its arguments, in which nothing can turn the direction of the text unseen, and the two answers to it; `afterwards` runs when one was given. */
 export function approvalCard(turn: string, block: Block, afterwards: () => void): HTMLElement {
   tellScreenReader(t("approval.asked", { name: block.name }));
   const decide = (granted: boolean) => () => {
@@ -24,7 +25,7 @@ export function approvalCard(turn: string, block: Block, afterwards: () => void)
   const card = h(
     "section",
     { class: "approval" },
-    h("h3", null, icon("shield"), t("approval.title", { name: block.name })),
+    h("h3", null, icon("shield"), h("span", null, ...textNodes(t("approval.title", { name: block.name })))),
     argumentsOf(block.text),
     h(
       "div",
@@ -39,11 +40,19 @@ export function approvalCard(turn: string, block: Block, afterwards: () => void)
 /** The arguments of the call, each by its name; what is no JSON object, as it is. */
 function argumentsOf(text: string): HTMLElement {
   const shown = (value: unknown): HTMLElement =>
-    h("pre", { tabindex: 0, dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
+    h(
+      "pre",
+      { tabindex: 0, dir: "auto" },
+      ...textNodes(typeof value === "string" ? value : JSON.stringify(value, null, 2)),
+    );
   try {
     const values = Object.entries(JSON.parse(text) as Record<string, unknown>);
     if (values[0])
-      return h("dl", null, ...values.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, shown(value))]));
+      return h(
+        "dl",
+        null,
+        ...values.flatMap(([name, value]) => [h("dt", null, ...textNodes(name)), h("dd", null, shown(value))]),
+      );
   } catch {
     // Not every model writes JSON.
   }

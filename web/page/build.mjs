@@ -14,7 +14,9 @@ const FIRST_LOAD_LIMIT = 40 * 1024;
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 
-const { metafile } = await build({
+const sharedName = await buildShared();
+
+const options = {
   entryPoints: [join(here, "main.ts"), join(here, "before-paint.ts"), join(here, "page.css")],
   outdir: out,
   bundle: true,
@@ -27,7 +29,9 @@ const { metafile } = await build({
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
   absWorkingDir: here,
-});
+  define: { SHARED_TEMPLATE: JSON.stringify(`/static/${sharedName}`) },
+};
+const { metafile } = await build({ ...options, plugins: [firstLoadInOneFile(await lateModules(options))] });
 
 const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({ name: basename(path), ...output }));
 const named = (stem) => outputs.find(({ name }) => name.startsWith(`${stem}-`)).name;
@@ -42,9 +46,9 @@ await writeFile(
   join(out, "index.html"),
   template.replace(/%(\w+)%/g, (_, key) => `/static/${names[key]}`),
 );
-await writeFile(join(out, "licenses.txt"), await licenses(["marked", "highlight.js", "katex"]));
+await writeFile(join(out, "licenses.txt"), await licenses(["marked", "highlight.js", "katex", "uplot"]));
 
-// The first load is every script that runs before anybody clicks: the entries and what they import at once.
+// The first load is every script that runs before anybody clicks: the entries, the welcome, and what they import at once.
 const first = new Set();
 const walk = (name) => {
   if (first.has(name)) return;
@@ -54,11 +58,59 @@ const walk = (name) => {
 };
 walk(names.main);
 walk(names.beforePaint);
+walk(named("welcome"));
 const zipped = async (name) => gzipSync(await readFile(join(out, name)), { level: 9 }).length;
 let size = 0;
 for (const name of first) size += await zipped(name);
 console.log(`Built the page: ${size} bytes of script on first load (gzip), at most ${FIRST_LOAD_LIMIT}`);
 if (size > FIRST_LOAD_LIMIT) process.exit(1);
+
+/** The modules that the page imports only when it needs them. */
+async function lateModules(options) {
+  const { metafile } = await build({ ...options, write: false });
+  const entries = Object.values(metafile.outputs).flatMap(({ entryPoint }) =>
+    entryPoint ? [join(here, entryPoint)] : [],
+  );
+  return new Set(entries.filter((path) => !options.entryPoints.includes(path)));
+}
+
+/**
+ * Has every late module import the main one, which has run by then. esbuild puts modules into one file where the same
+ * entries need them: so all of the first load is one file, and not twenty that compress badly.
+ */
+function firstLoadInOneFile(late) {
+  const first = `import ${JSON.stringify(join(here, "main.ts"))};\n`;
+  const load = async ({ path }) =>
+    late.has(path) ? { contents: first + (await readFile(path, "utf8")), loader: "ts" } : undefined;
+  return { name: "first-load-in-one-file", setup: (building) => building.onLoad({ filter: /\.ts$/ }, load) };
+}
+
+/** The file for a shared conversation: one script, one style, and a policy that allows these two and nothing else. */
+async function buildShared() {
+  const options = {
+    bundle: true,
+    minify: true,
+    write: false,
+    target: "es2022",
+    legalComments: "none",
+    charset: "utf8",
+  };
+  const bundled = async (entry, more = {}) => {
+    const { outputFiles } = await build({ ...options, ...more, entryPoints: [join(here, entry)] });
+    return outputFiles[0].text.trim();
+  };
+  const script = (await bundled("shared-view.ts", { format: "iife" })).replaceAll("</script", "<\\/script");
+  const css = await bundled("page.css");
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const csp = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(css)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const template = await readFile(join(here, "shared.html"), "utf8");
+  // Only what stands in the template is filled in here; the rest when a conversation is shared.
+  const parts = { csp, css, script };
+  const file = template.replace(/%(csp|css|script)%/g, (_, key) => parts[key]);
+  const name = `shared-${createHash("sha256").update(file).digest("hex").slice(0, 8)}.txt`;
+  await writeFile(join(out, name), file);
+  return name;
+}
 
 async function licenses(packages) {
   const texts = packages.map(async (name) => {

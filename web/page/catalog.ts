@@ -90,8 +90,14 @@ function missingText({ ready, providers }: Model, silent: string[]): string {
   return ready ? "" : t("picker.no_key", { names: providers.slice(0, 3).join(", ") });
 }
 
-/** The agents of the workspace, and the gateway's own. */
-export async function loadAgents(): Promise<{ items: Agent[]; own: OwnAgent[] }> {
-  const { items, own = [] } = await requestJson<Paged<Agent> & { own?: OwnAgent[] }>("/api/agents?limit=200");
-  return { items, own };
+/** The agents of the workspace, the gateway's own, and the names of its tools. */
+export interface AgentList {
+  items: Agent[];
+  own: OwnAgent[];
+  tools: string[];
+}
+
+export async function loadAgents(): Promise<AgentList> {
+  const { items, own = [], tools = [] } = await requestJson<Paged<Agent> & Partial<AgentList>>("/api/agents?limit=200");
+  return { items, own, tools };
 }

@@ -1,7 +1,8 @@
 /** What a conversation asks of the gateway. */
 
 import { type Message, type Paged, requestJson, type Session, type TurnSummary } from "./api.js";
-import type { Choice } from "./preferences.js";
+import type { Attached } from "./attachments.js";
+import { type Choice, requestSettings } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 
 /** Which page of messages: around a turn, after a cursor, from the newest back. */
@@ -43,11 +44,14 @@ export function startTurn(
   prompt: string,
   { agent, model, thinking }: Choice,
   replaces = "",
+  attached: Partial<Attached> = {},
 ): Promise<TurnSummary> {
   // The same key for every try, so that the question is asked once.
   const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
   const body = {
+    ...requestSettings(),
     prompt,
+    ...attached,
     ...(replaces && { replaces }),
     ...(agent ? { agent } : model ? { model } : {}),
     ...(thinking ? { thinking } : {}),

@@ -4,6 +4,7 @@
  */
 
 import { ApiError, type Message, type Session, type TurnSummary } from "./api.js";
+import type { Attached } from "./attachments.js";
 import { modelThinks } from "./catalog.js";
 import {
   createSession,
@@ -35,7 +36,8 @@ export interface ChatHost
   created(session: string): void;
   /** Something began or ended that lists and other windows should know of. */
   sessionChanged(session: string): void;
-  welcome(): HTMLElement;
+  /** Puts what a new conversation begins with into a node. */
+  welcome(node: HTMLElement): void;
   /** Opens what the address names once more. */
   retry(): void;
   /** Begins a new conversation. */
@@ -98,9 +100,7 @@ export class Chat {
     this.list.addEventListener("thinking-toggle", opened);
     this.list.addEventListener("thinking-step-toggle", opened);
     new ResizeObserver(() => this.scroll.update(!!this.later)).observe(this.list);
-    whenNear(this.scroller, this.earlierButton, () => {
-      if (this.earlier) void this.showEarlier().catch(showError);
-    });
+    whenNear(this.scroller, this.earlierButton, () => void this.showEarlier().catch(showError));
   }
 
   /** Opens a conversation, at its end or at a place in it; an empty id is a new one. */
@@ -113,8 +113,10 @@ export class Chat {
     this.clear();
     this.id = session;
     if (!session) {
-      this.list.replaceChildren(this.host.welcome());
+      const welcome = h("div");
+      this.list.replaceChildren(welcome);
       this.list.classList.add("empty");
+      this.host.welcome(welcome);
       this.scroll.toStart(); // it begins with its headline, also where the window is low
     }
     this.host.changed();
@@ -148,7 +150,7 @@ export class Chat {
   }
 
   /** Asks, perhaps in the place of another turn; the conversation is created with its first question. */
-  async ask(prompt: string, choice: Choice, replaces = ""): Promise<void> {
+  async ask(prompt: string, choice: Choice, replaces = "", attached?: Attached): Promise<void> {
     const { id: sessionId, host } = this;
     const { signal } = this.opening;
     if (this.later) await this.load("");
@@ -161,7 +163,7 @@ export class Chat {
     try {
       const created = sessionId ? null : await createSession(choice);
       const id = created?.id ?? sessionId;
-      const turn = await startTurn(id, prompt, choice, replaces).catch((error: unknown) => {
+      const turn = await startTurn(id, prompt, choice, replaces, attached).catch((error: unknown) => {
         if (created) deleteSession(id); // nothing was said in it
         throw error;
       });
@@ -171,11 +173,14 @@ export class Chat {
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
       if (created) this.sessionCreated(created);
       if (replaces) await this.load("");
-      this.showAsked(turn, prompt, choice);
+      this.showAsked(turn, prompt, choice, attached);
       this.host.sessionChanged(id);
     } catch (error) {
       if (signal.aborted || !(error instanceof ApiError)) showError(error);
-      else this.showRefused(error, () => (replaces ? host.replace(replaces, prompt) : host.askAgain(prompt)));
+      else
+        this.showRefused(error, () =>
+          replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached),
+        );
       throw error;
     } finally {
       clearTimeout(sendingTimer);
@@ -197,14 +202,15 @@ export class Chat {
     this.host.created(session.id);
   }
 
-  private showAsked(turn: TurnSummary, prompt: string, { agent, name, model, thinking }: Choice): void {
+  private showAsked(turn: TurnSummary, prompt: string, choice: Choice, attached?: Attached): void {
+    const { agent, name, model, thinking } = choice;
     if (this.list.classList.contains("empty")) this.list.replaceChildren();
     this.list.classList.remove("empty");
     const known = this.exchanges.get(turn.id); // another window, or a look at the gateway, may have told of it
     const exchange = known ?? this.createExchange(turn.id);
     exchange.agent = agent && name;
     exchange.expectsThinking = !!agent || (thinking !== "off" && modelThinks(model));
-    if (!known) exchange.addPrompt(prompt);
+    if (!known) exchange.addPrompt(prompt, attached);
     if (!known) this.list.append(exchange.node);
     exchange.follow();
     this.toEnd();
@@ -378,11 +384,7 @@ export class Chat {
   private createExchange(id: string): Exchange {
     const { host } = this;
     const exchange = new Exchange(id, {
-      askAgain: (prompt) => host.askAgain(prompt),
-      draft: (text) => host.draft(text),
-      focusComposer: () => host.focusComposer(),
-      pickAnswerer: () => host.pickAnswerer(),
-      replace: (turn, prompt) => host.replace(turn, prompt),
+      ...host,
       showVersion: (turn) => void this.load(turn).then(() => this.goTo(turn, null), showError),
       session: () => this.id,
       stopFollowing: () => this.scroll.stop(),

@@ -1,20 +1,23 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
-import { runThinkingCommand, unknownCommand } from "../src/core/commands.js";
-import type { Policy } from "../src/core/policy.js";
 import type { Session } from "./api.js";
+import type { Attached, Attachments } from "./attachments.js";
 import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
-import { type Choice, currentPreferences, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
+import type { PageContext } from "./page-context.js";
+import { type Choice, DEFAULT_CHOICE, localSettings, requestSettings, saveLocalSettings } from "./preferences.js";
+import type { SlashMenu } from "./slash-menu.js";
 import { readStored, writeStored } from "./storage.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 /** What the composer asks of the page around it. */
 export interface ComposerHost {
-  ask(prompt: string, choice: Choice, replaces: string): Promise<void>;
+  /** The page, for commands. */
+  page(): PageContext;
+  ask(prompt: string, choice: Choice, replaces: string, attached?: Attached): Promise<void>;
   stop(): void;
   answerNow(): void;
-  showThinking(display: Policy): void;
   pickAnswerer(): void;
 }
 
@@ -37,13 +40,22 @@ export class Composer {
   busy = false;
   private sessionId: string | null = null;
   private choiceKnown = false;
-  private answerer = h("button", { type: "button", class: "chip", "aria-haspopup": "dialog" });
+  private answerer = h("button", { type: "button", class: "chip answerer", "aria-haspopup": "dialog" });
   private level = h("select", { class: "chip", "aria-label": t("think") });
   private depth = h("label", { class: "level" }, icon("thought"), this.level);
-  private thinksNotNote = h("span", { class: "muted small", hidden: true });
+  private thinksNotNote = h("span", { class: "muted small thinks-not", hidden: true });
   private send = button(t("send"), "send", () => void this.submit(), { bare: true, class: "primary round" });
   private stop: HTMLButtonElement;
   private answerNow: HTMLButtonElement;
+  /** Says that what is set for requests is not the usual. */
+  private tuned = button(t("tuned"), "settings", () => void this.openSettings().catch(showError), {
+    bare: true,
+    class: "chip tuned",
+    hidden: true,
+  });
+  private box: HTMLElement;
+  private files: Attachments | null = null;
+  private slash: SlashMenu | null = null;
 
   constructor(private host: ComposerHost) {
     this.stop = button(t("stop"), "stop", () => host.stop(), { bare: true, class: "primary round", hidden: true });
@@ -52,33 +64,37 @@ export class Composer {
     this.level.addEventListener("change", () => this.choose({ ...this.choice, thinking: this.level.value }));
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.area.addEventListener("input", () => this.typed());
-    this.node = h(
-      "form",
-      { class: "composer" },
+    this.area.addEventListener("paste", (event) => this.takeFiles(event, event.clipboardData));
+    const chooser = h("input", { type: "file", multiple: true, hidden: true, "aria-label": t("attach") });
+    chooser.addEventListener("change", () => {
+      this.attach([...(chooser.files ?? [])]);
+      chooser.value = "";
+    });
+    this.box = h(
+      "div",
+      { class: "composer-box" },
+      this.area,
       h(
         "div",
-        { class: "composer-box" },
-        this.area,
-        h(
-          "div",
-          { class: "composer-row" },
-          this.answerer,
-          this.depth,
-          this.thinksNotNote,
-          h("span", { class: "grow" }),
-          this.answerNow,
-          this.stop,
-          this.send,
-        ),
+        { class: "composer-row" },
+        button(t("attach"), "plus", () => chooser.click(), { bare: true, class: "quiet attach" }),
+        chooser,
+        this.answerer,
+        this.depth,
+        this.thinksNotNote,
+        this.tuned,
+        h("span", { class: "grow" }),
+        this.answerNow,
+        this.stop,
+        this.send,
       ),
-      h("p", { id: "hint", class: "hint" }, t("hint")),
     );
+    this.node = h("form", { class: "composer" }, this.box, h("p", { id: "hint", class: "hint" }, t("hint")));
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.submit();
     });
     this.draw();
-    this.typed();
   }
 
   /** Who answers from now on. */
@@ -111,7 +127,7 @@ export class Composer {
         ...DEFAULT_CHOICE,
         agent,
         model: agent ? "" : model,
-        name: localSettings().names?.[own] ?? (agent ? agentName || t("agent") : own),
+        name: localSettings().names?.[own] ?? (agent ? agentName || t("agent") : modelTitle(own)),
       };
     else if (id)
       this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
@@ -126,11 +142,11 @@ export class Composer {
     this.typed();
   }
 
-  /** Whether something runs: then stopping is what there is to do. */
-  running(runs: boolean): void {
+  /** Whether something runs: then stopping is what there is to do, and where it thinks, ending that. */
+  running(runs: boolean, thinks: boolean): void {
     this.node.classList.toggle("running", runs);
     show(this.stop, runs);
-    show(this.answerNow, runs);
+    show(this.answerNow, runs && thinks);
     show(this.send, !runs);
   }
 
@@ -142,35 +158,79 @@ export class Composer {
 
   async submit(): Promise<void> {
     const prompt = this.area.value.trim();
-    const display = runThinkingCommand(prompt, currentPreferences().display);
-    if (display) {
-      this.put("");
-      return this.host.showThinking(display);
-    }
-    if (!prompt || this.busy || !this.stop.hidden) return;
-    const { sessionId } = this;
-    const command = unknownCommand(prompt);
-    if (command && !(await sendAnyway(command))) return this.area.focus();
+    const { sessionId, files } = this;
+    if (/^[/:]/.test(prompt) && (await this.runCommand(prompt))) return;
+    if ((!prompt && (files?.empty ?? true)) || this.busy || !this.stop.hidden) return;
     if (sessionId !== this.sessionId || this.area.value.trim() !== prompt) return;
     this.put("");
+    const taken = files?.take(prompt);
     // Why it was refused is said in the conversation.
-    await this.ask(prompt).catch(() => this.giveBack(prompt, sessionId ?? ""));
+    await this.ask(taken?.prompt ?? prompt, "", taken?.attached).catch(() => {
+      this.giveBack(prompt, sessionId ?? "");
+      taken?.giveBack();
+    });
+  }
+
+  /** Runs a command; false if it is to be sent to the model. */
+  private async runCommand(text: string): Promise<boolean> {
+    const { runCommand, sendAnyway } = await import("./slash-menu.js");
+    if (runCommand(this.host.page(), text)) {
+      if (text.startsWith(this.area.value.trim())) this.put("");
+      return true;
+    }
+    const free = !this.busy && this.stop.hidden;
+    if (free && (await sendAnyway(text))) return false;
+    this.area.focus();
+    return true;
+  }
+
+  /** Takes files that are dropped on a node. */
+  takeDropsOn(node: HTMLElement): void {
+    node.addEventListener("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      this.box.classList.add("dropping");
+    });
+    for (const name of ["dragleave", "drop"]) node.addEventListener(name, () => this.box.classList.remove("dropping"));
+    node.addEventListener("drop", (event) => this.takeFiles(event, event.dataTransfer));
+  }
+
+  private takeFiles(event: Event, data: DataTransfer | null): void {
+    if (!data?.files[0]) return;
+    event.preventDefault();
+    this.attach([...data.files]);
+  }
+
+  private attach(files: File[]): void {
+    void import("./attachments.js")
+      .then(async ({ Attachments }) => {
+        this.files ??= new Attachments(() => this.draw());
+        this.box.prepend(this.files.node);
+        await this.files.add(files);
+        this.area.focus();
+      })
+      .catch(showError);
+  }
+
+  private async openSettings(): Promise<void> {
+    const { openSettings } = await import("./settings.js");
+    await openSettings(this.host.page());
   }
 
   /** Asks once more; what was given back to the message box is taken from there. */
-  async askAgain(prompt: string): Promise<void> {
+  async askAgain(prompt: string, attached?: Attached): Promise<void> {
     const { sessionId } = this;
     const givenBack = this.area.value.trim() === prompt;
     if (givenBack && !this.busy) this.put("");
-    await this.ask(prompt).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
+    await this.ask(prompt, "", attached).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
   }
 
   /** Have something asked; one thing at a time. */
-  async ask(prompt: string, replaces = ""): Promise<void> {
+  async ask(prompt: string, replaces = "", attached?: Attached): Promise<void> {
     if (this.busy) return;
     this.busy = this.send.disabled = true;
     try {
-      await this.host.ask(prompt, this.choice, replaces);
+      await this.host.ask(prompt, this.choice, replaces, attached);
     } finally {
       this.busy = false;
       this.typed();
@@ -187,20 +247,33 @@ export class Composer {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || event.shiftKey || composing(event)) return;
+    if (composing(event) || this.slash?.key(event)) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     void this.submit();
   }
 
   private typed(): void {
-    this.send.disabled = this.busy || !this.area.value.trim();
+    this.send.disabled = this.busy || !(this.area.value.trim() || (this.files && !this.files.empty));
+    if (this.slash) this.slash.update();
+    else if (this.area.value.startsWith("/")) void this.showCommands().catch(showError);
     writeStored(`${DRAFT}:${this.sessionId}`, this.area.value, "sessionStorage");
     if (CSS.supports("field-sizing", "content")) return;
     this.area.style.blockSize = "auto";
     this.area.style.blockSize = `${this.area.scrollHeight}px`;
   }
 
+  private async showCommands(): Promise<void> {
+    const { SlashMenu } = await import("./slash-menu.js");
+    this.slash ??= new SlashMenu(this.host.page(), this.area, (command) => void this.runCommand(command));
+    if (!this.slash.node.isConnected) this.box.before(this.slash.node);
+    this.slash.update();
+  }
+
   private draw(): void {
+    this.files?.draw(this.choice.model, !!this.choice.agent);
+    this.typed();
+    show(this.tuned, Object.keys(requestSettings()).length > 0);
     const name = this.choice.name || modelTitle("");
     this.answerer.replaceChildren(icon(this.choice.agent ? "agents" : "thought"), h("span", null, name), icon("down"));
     this.answerer.setAttribute("aria-label", t("who", { name }));
@@ -225,12 +298,6 @@ export class Composer {
   refresh(): void {
     this.draw();
   }
-}
-
-/** Asks whether a line that looks like a command is meant for the model. */
-async function sendAnyway(command: string): Promise<boolean> {
-  const { confirmed } = await import("./dialogs.js");
-  return confirmed(t("command.unknown", { command }), t("command.send"));
 }
 
 /** What was written for a conversation and not sent. */

@@ -1,5 +1,6 @@
 /** The one card that says what went wrong or was not finished: an icon, a sentence, and the button that helps most. */
 
+import { textNodes } from "../src/element/dom.js";
 import type { ApiError } from "./api.js";
 import { button, h, icon } from "./dom.js";
 import { t } from "./words.js";
@@ -24,10 +25,17 @@ export function errorCard(text: string, remedies: Remedy[], mild = false): HTMLE
     "div",
     { class: mild ? "error-card mild" : "error-card" },
     icon(mild ? "info" : "alert"),
-    h("p", { dir: "auto" }, text),
+    h("p", { dir: "auto" }, ...sentenceNodes(text)),
     first && button(first.name, null, () => first.act(), { class: "plain" }),
     ...others.map(({ name, act }) => button(name, null, act, { class: "link" })),
   );
+}
+
+/** A sentence with what it says to type, between backticks, as code; part of it may be a provider's words. */
+function sentenceNodes(text: string): (Node | string)[] {
+  return text
+    .split(/`([^`]+)`/)
+    .flatMap((piece, at) => (at % 2 ? h("code", null, ...textNodes(piece)) : textNodes(piece)));
 }
 
 /** Why a question was not taken, with what helps: another try, or another model. */

@@ -11,6 +11,7 @@ import type { ThinkingBlockElement } from "../src/element/element.js";
 import type { ThinkingEvents } from "../src/index.js"; // and the element's name, for the type checker
 import { Answer } from "./answer.js";
 import { type ApiError, type Message, requestJson, type State } from "./api.js";
+import type { Attached } from "./attachments.js";
 import { modelThinks, modelTitle } from "./catalog.js";
 import { ConnectionLine } from "./connection-line.js";
 import { h, say, show } from "./dom.js";
@@ -22,7 +23,7 @@ import { currentLanguage, t } from "./words.js";
 
 /** What an exchange asks of the page around it. */
 export interface ExchangeHost {
-  askAgain(prompt: string): void;
+  askAgain(prompt: string, attached?: Attached): void;
   /** Puts a text into the composer. */
   draft(text: string): void;
   focusComposer(): void;
@@ -32,7 +33,7 @@ export interface ExchangeHost {
   stopFollowing(): void;
   ended(exchange: Exchange): void;
   /** Asks in the place of a question; what was there is kept as another version. */
-  replace(turn: string, prompt: string): void;
+  replace(turn: string, prompt: string, attached?: Attached): void;
   /** Goes to another version of an exchange. */
   showVersion(turn: string): void;
   /** The id of the conversation. */
@@ -53,6 +54,8 @@ export class Exchange {
   readonly node = h("article", { class: "exchange" });
   readonly answer = new Answer();
   readonly prompts: string[] = [];
+  /** The files that went with the question. */
+  readonly attached: Attached = { images: [], files: [] };
   /** The turns that replace each other here, the oldest first. */
   versions: string[] = [];
   readonly reply = h("div", { class: "reply" });
@@ -105,10 +108,15 @@ export class Exchange {
   }
 
   /** Shows what was asked. */
-  addPrompt(text: string, pictures = 0): void {
+  addPrompt(text: string, { images, files }: Attached = { images: [], files: [] }): void {
     if (text) this.prompts.push(text);
+    this.attached.images.push(...images);
+    this.attached.files.push(...files);
     const bubble = h("div", { class: "bubble", dir: "auto" }, h("h2", { class: "sr" }, t("you")), h("p", null, text));
-    if (pictures) bubble.append(h("p", { class: "muted" }, "🖼 ".repeat(pictures).trim()));
+    const pictures = images.map(({ media_type, data }) =>
+      h("img", { class: "picture", src: `data:${media_type};base64,${data}`, alt: t("picture") }),
+    );
+    bubble.append(...pictures, ...files.map(({ name, media_type }) => h("p", { class: "muted" }, name || media_type)));
     this.promptsNode.append(bubble);
   }
 
@@ -116,7 +124,7 @@ export class Exchange {
   showMessage(message: Message): void {
     this.agent = message.agent_name;
     if (message.versions[0]) this.versions = message.versions;
-    if (message.role === "user") return this.addPrompt(message.content, message.images.length);
+    if (message.role === "user") return this.addPrompt(message.content, message);
     if (message.role === "tool") return;
     this.model = message.model;
     this.state = message.state;
@@ -199,7 +207,7 @@ export class Exchange {
     block.setAttribute("block-id", this.id);
     block.setAttribute("lang", currentLanguage()); // it is used before it stands in the document
     styleBlock(block);
-    block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt));
+    block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt, this.attached));
     return block;
   }
 
@@ -370,7 +378,7 @@ function styleBlock(block: ThinkingBlockElement): void {
   block.setAttribute("render", currentPreferences().render);
   block.setAttribute("running-icon", currentRunningIcon());
   // The page's own style says it without brackets; the others are those of their documents.
-  block.strings = policy.preset === "default" ? { step: t("step") } : {};
+  block.strings = policy.preset === "default" ? { step: t("step", { n: "{n}" }) } : {};
 }
 
 /** What is shown for a question on its way. */

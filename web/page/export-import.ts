@@ -12,10 +12,8 @@ addDialogWords();
 
 const LONGEST_NAME = 60;
 
-/** Opens the dialog that exports the open conversation. */
-export function exportSession(page: PageContext): void {
-  const { session } = page.chat;
-  if (!session) return;
+/** Opens the dialog that exports a conversation. */
+export function exportSession(session: Session): void {
   const choices = ["text", "markdown", "json"].map((format) =>
     h("input", { type: "radio", name: "format", value: format, checked: format === "markdown" }),
   );
@@ -35,9 +33,7 @@ export function exportSession(page: PageContext): void {
     const style = format === "markdown" ? `&thinking=${thinking.checked ? "details" : "omit"}` : "";
     const response = await request(`/api/sessions/${session.id}/export?format=${format}${style}`);
     const [ending = ""] = /\.\w+(?="$)/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
-    const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: fileName(session.title) + ending }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveFile(await response.blob(), fileName(session.title) + ending);
     if (response.headers.get("Thinkaloud-Left-Out")) notify(t("export.running"));
     close();
   };
@@ -61,14 +57,31 @@ export function exportSession(page: PageContext): void {
   draw();
 }
 
+/** Has the browser save a file. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 /** A title as the name of a file, in its own letters: what a header can hold are those of English. */
-function fileName(title: string): string {
+export function fileName(title: string): string {
   const words = title.normalize().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ["session"];
   return [...words.join("-").toLowerCase()].slice(0, LONGEST_NAME).join("");
 }
 
+/** Has the person choose a file to import. */
+export function chooseImport(page: PageContext): void {
+  const file = h("input", { type: "file", accept: ".md,.json,.markdown,text/markdown,application/json" });
+  file.addEventListener("change", () => {
+    const [chosen] = file.files ?? [];
+    if (chosen) void importSession(page, chosen).catch(showError);
+  });
+  file.click();
+}
+
 /** Makes a conversation from a file, and opens it. */
-export async function importSession(page: PageContext, file: File): Promise<void> {
+async function importSession(page: PageContext, file: File): Promise<void> {
   const json = file.name.endsWith(".json") || file.type === "application/json";
   const session = await requestJson<Session>("/api/import", {
     body: await file.text(),

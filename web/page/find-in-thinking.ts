@@ -8,6 +8,7 @@ import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import type { PageContext } from "./page-context.js";
 import type { Place } from "./place.js";
+import { withoutMarkup } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -80,7 +81,7 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
     words.value = hit.words;
     found = places([...page.chat.exchanges.values()], small(hit.words), true);
     at = found.findIndex((one) => matches(one, hit.place));
-    if (at >= 0) step(0); // else the place itself is shown: a tool's, or words that markup divides
+    if (at >= 0) step(0); // else the place itself is shown, such as a tool's
   }
   node.addEventListener("keydown", (event) => {
     if (composing(event)) return;
@@ -113,8 +114,14 @@ function places(exchanges: Exchange[], sought: string, everywhere: boolean): Fou
     const texts: [Found["block"], string][] = everywhere
       ? [["prompt", exchange.prompt], ...thoughts, ["answer", exchange.turn.answer]]
       : thoughts;
-    return texts.flatMap(([block, text]) => placesIn(small(text), sought).map((_, nth) => ({ exchange, block, nth })));
+    return texts.flatMap(([block, text]) => placesOf(text, sought).map((_, nth) => ({ exchange, block, nth })));
   });
+}
+
+/** The places in a text as it is written, else as it is read: markup may divide the words. */
+function placesOf(text: string, sought: string): number[] {
+  const written = placesIn(small(text), sought);
+  return written[0] === undefined ? placesIn(small(withoutMarkup(text)), sought) : written;
 }
 
 function placesIn(text: string, sought: string): number[] {

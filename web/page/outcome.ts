@@ -20,9 +20,9 @@ export function outcomeCard(exchange: Exchange): HTMLElement | null {
   return text ? errorCard(text, remedies(exchange), !failed) : null;
 }
 
-function remedies({ turn, thoughts, prompt, host, state }: Exchange): Remedy[] {
+function remedies({ turn, thoughts, prompt, attached, host, state }: Exchange): Remedy[] {
   const { ending = "", cause = "" } = turn.outcome ?? {};
-  const again = { name: t("retry"), act: () => host.askAgain(prompt) };
+  const again = { name: t("retry"), act: () => host.askAgain(prompt, attached) };
   if (ending === "reasoning_only") {
     const draft = lastParagraph(thoughts.map(({ text }) => text));
     return [again, { name: t("as_draft"), act: () => host.draft(draft) }];
@@ -30,7 +30,12 @@ function remedies({ turn, thoughts, prompt, host, state }: Exchange): Remedy[] {
   if (needsOtherModel(cause)) return [{ name: t("connect.choose"), act: () => host.pickAnswerer() }];
   // Where something of an answer is there the model can go on with it; a thought alone it does not get back.
   if (ending === "cut_off" || state === "interrupted")
-    return [{ name: t("resume"), act: () => host.askAgain(turn.answer ? t("resume.prompt") : prompt) }];
+    return [
+      {
+        name: t("resume"),
+        act: () => (turn.answer ? host.askAgain(t("resume.prompt")) : host.askAgain(prompt, attached)),
+      },
+    ];
   return [again];
 }
 

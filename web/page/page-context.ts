@@ -1,13 +1,19 @@
 /** What the dialogs and other parts of the page may ask of the page as a whole. */
 
+import type { Policy } from "../src/core/policy.js";
+import type { Session } from "./api.js";
 import type { Chat } from "./chat.js";
 import type { Composer } from "./composer.js";
 import type { Place } from "./place.js";
 import type { Choice } from "./preferences.js";
+import type { Sessions } from "./sessions.js";
 
 export interface PageContext {
   readonly chat: Chat;
   readonly composer: Composer;
+  readonly sessions: Sessions;
+  /** Where the title of the open conversation stands. */
+  readonly titleNode: HTMLElement;
   /** Sets who answers from now on, here and in the open conversation. */
   choose(choice: Choice): void;
   /** Goes to a place; without one, to a new conversation. */
@@ -18,4 +24,17 @@ export interface PageContext {
   restyle(rebuild: boolean): void;
   /** A session changed: the list and other windows should know. */
   sessionChanged(session: string): void;
+  /** Takes what the gateway says of a session that was changed. */
+  keep(changed: Session): void;
+  /** Loads the lists again, and an open conversation. */
+  refresh(session?: string): Promise<void>;
+  /** Opens the search bar of the open conversation. */
+  find(): void;
+  /** Opens the search over all conversations. */
+  search(): void;
+  toggleThinking(): Promise<void>;
+  /** Shows or hides thinking everywhere, and remembers it where `remember` says so. */
+  showThinking(display: Policy): Promise<void>;
+  pickAnswerer(): void;
+  openFigures(): Promise<void>;
 }

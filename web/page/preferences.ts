@@ -15,6 +15,8 @@ export interface LocalSettings {
   /** What turns or breathes while a model thinks. */
   runningIcon?: string;
   preferences?: Preferences;
+  /** What is sent with every question. */
+  request?: Record<string, unknown>;
   /** Who answers new conversations. */
   choice?: Choice;
   /** What agents that were chosen here are called, by their ids. */
@@ -46,6 +48,11 @@ export function localSettings(key = KEY): LocalSettings {
 /** Keeps more of them. */
 export function saveLocalSettings(more: LocalSettings, key = KEY): void {
   writeStored(key, JSON.stringify({ ...localSettings(key), ...more }));
+}
+
+/** What is sent with every question from this browser: sampling, bounds and the shape of answers. */
+export function requestSettings(): Record<string, unknown> {
+  return localSettings().request ?? {};
 }
 
 const DEFAULT_LANGUAGE = "en-US";

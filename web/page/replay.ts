@@ -29,7 +29,7 @@ export async function openReplay(exchange: Exchange): Promise<void> {
   const back = document.activeElement as HTMLElement | null;
   const frames = await loadFrames(exchange.id);
   const total = frames[frames.length - 1]?.at ?? 0;
-  if (!total) return notify(t("replay.none"));
+  if (!total) return void notify(t("replay.none"));
   if (exchange.reply.isConnected) new Player(exchange, frames, total, back).open(); // else it plays already, or was left
 }
 

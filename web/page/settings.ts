@@ -15,6 +15,7 @@ import {
   currentTheme,
   keepRunningIcon,
 } from "./preferences.js";
+import { requestFields } from "./request-settings.js";
 import { shortcuts } from "./shortcuts.js";
 import { tellOtherTabs } from "./tabs.js";
 import { notify, showError } from "./toasts.js";
@@ -36,6 +37,14 @@ const keyed = (key: string, node: HTMLElement): HTMLElement => {
 export async function openSettings(page: PageContext): Promise<void> {
   const workspaces = await requestJson<Workspaces>("/api/workspaces");
   const { body, dialog } = open(t("settings"), "");
+  const request = h(
+    "section",
+    null,
+    requestFields(() => {
+      notify(t("saved"));
+      page.composer.refresh();
+    }),
+  );
   const keep: Keep = (more) => {
     const anew = more.language !== undefined;
     const kept = changePreferences(more);
@@ -57,6 +66,7 @@ export async function openSettings(page: PageContext): Promise<void> {
       place(workspaces),
       shown(keep, () => page.restyle(false)),
       general(keep),
+      request,
       shortcuts(keep),
     );
     if (focused) body.querySelector<HTMLElement>(`[data-key="${focused}"] :is(select, button)`)?.focus();

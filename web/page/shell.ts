@@ -5,7 +5,7 @@
 
 import { thinkingShown, toggled } from "../src/core/open-rule.js";
 import type { Policy } from "../src/core/policy.js";
-import { requestJson, type Session } from "./api.js";
+import { type ListedSession, requestJson, type Session } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
@@ -14,8 +14,7 @@ import { type Place, placeOf } from "./place.js";
 import { type Choice, currentPreferences, rememberThinkingShown } from "./preferences.js";
 import { Sessions } from "./sessions.js";
 import { tellOtherTabs } from "./tabs.js";
-import { notify, showError } from "./toasts.js";
-import { welcome } from "./welcome.js";
+import { notify, placeToasts, showError } from "./toasts.js";
 import { t } from "./words.js";
 
 export const NARROW = matchMedia("(max-width: 52rem)");
@@ -24,8 +23,8 @@ export const NARROW = matchMedia("(max-width: 52rem)");
 export class Shell implements PageContext {
   readonly chat: Chat;
   readonly composer: Composer;
-  readonly sessions = new Sessions();
-  private title = h("h1", { class: "title", dir: "auto" });
+  readonly sessions = new Sessions((session, anchor) => this.openMenu(session, anchor, false));
+  readonly titleNode = h("h1", { class: "title", dir: "auto" });
   private side: HTMLElement;
   private opener: HTMLButtonElement;
   private main: HTMLElement;
@@ -42,20 +41,21 @@ export class Shell implements PageContext {
       changed: () => this.draw(),
       created: (session) => this.sessionCreated(session),
       sessionChanged: (session) => this.sessionChanged(session),
-      welcome: () => welcome(this),
+      welcome: (node) => void import("./welcome.js").then(({ welcome }) => node.append(welcome(this))).catch(showError),
       retry: () => this.retry(),
       startNew: () => this.go({}),
       pickAnswerer: () => this.pickAnswerer(),
-      replace: (turn, prompt) => void this.composer.ask(prompt, turn).catch(() => undefined), // the card says why
+      // The card says why it failed.
+      replace: (turn, prompt, attached) => void this.composer.ask(prompt, turn, attached).catch(() => undefined),
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
-      askAgain: (prompt) => void this.composer.askAgain(prompt),
+      askAgain: (prompt, attached) => void this.composer.askAgain(prompt, attached),
     });
     this.composer = new Composer({
-      ask: (prompt, choice, replaces) => this.chat.ask(prompt, choice, replaces),
+      page: () => this,
+      ask: (prompt, choice, replaces, attached) => this.chat.ask(prompt, choice, replaces, attached),
       stop: () => void this.chat.exchanges.running?.stop(),
       answerNow: () => void this.chat.exchanges.running?.answerNow(),
-      showThinking: (display) => void this.showThinking(display).catch(showError),
       pickAnswerer: () => this.pickAnswerer(),
     });
     this.opener = button(t("menu"), "menu", () => this.slide(true), {
@@ -73,11 +73,12 @@ export class Shell implements PageContext {
       this.slide(false);
       if (link.hash === location.hash) this.retry();
     });
-    this.title.addEventListener("dblclick", () => void this.rename().catch(showError));
+    this.titleNode.addEventListener("dblclick", () => this.rename());
     this.side = this.sidebar();
     this.bar = this.toolbar();
     this.shade = h("div", { class: "shade", onclick: () => this.slide(false) });
     this.main = h("main", { class: "main" }, this.bar, this.offline, this.chat.node, this.composer.node);
+    this.composer.takeDropsOn(this.main);
   }
 
   /** Put it on the screen. */
@@ -127,6 +128,7 @@ export class Shell implements PageContext {
     if (place.session !== this.chat.id && this.finder?.node.isConnected) this.finder.close();
     this.sessions.mark(place.session);
     await this.chat.open(place);
+    if (hash === "#figures") return this.openFigures();
     const hit = this.hit;
     this.hit = null;
     if (hit?.place.turn === place.turn) return this.find(hit);
@@ -171,9 +173,10 @@ export class Shell implements PageContext {
   async refresh(session = ""): Promise<void> {
     try {
       await this.sessions.refresh();
-      const title = this.sessions.items.find(({ id }) => id === this.chat.session?.id)?.title;
-      if (this.chat.session && title !== undefined) this.chat.session = { ...this.chat.session, title };
-      if (session && session === this.chat.session?.id) await this.chat.refresh();
+      const listed = this.sessions.items.find(({ id }) => id === this.chat.session?.id);
+      const other = !!listed?.client && listed.updated_ms !== this.chat.session?.updated_ms; // its client went on
+      if (this.chat.session && listed) this.chat.session = { ...this.chat.session, title: listed.title };
+      if (this.chat.session && (other || session === this.chat.session.id)) await this.chat.refresh();
     } catch {
       // It was not asked for by the person, and comes again by itself.
     }
@@ -198,7 +201,12 @@ export class Shell implements PageContext {
     tellOtherTabs({ preferences: true });
   }
 
-  private pickAnswerer(): void {
+  async openFigures(): Promise<void> {
+    const { openFigures } = await import("./figures.js");
+    await openFigures(this);
+  }
+
+  pickAnswerer(): void {
     void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError);
   }
 
@@ -213,6 +221,7 @@ export class Shell implements PageContext {
     this.side.inert = NARROW.matches && !open;
     this.main.inert = NARROW.matches && open;
     this.opener.setAttribute("aria-expanded", String(open));
+    placeToasts();
     if (open) this.side.querySelector<HTMLElement>("button, a")?.focus();
     else if (inside && NARROW.matches) this.opener.focus();
   }
@@ -224,8 +233,9 @@ export class Shell implements PageContext {
   }
 
   /** A session that was changed; the reader may be in another one by now. */
-  private keep(changed: Session): void {
+  keep(changed: Session): void {
     if (this.chat.session?.id === changed.id) this.chat.session = changed;
+    this.draw();
   }
 
   private draw(): void {
@@ -234,11 +244,11 @@ export class Shell implements PageContext {
     const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
     const title = session?.title || (session ? firstPrompt || t("untitled") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
-    say(this.title, title || t(id && !this.chat.failed ? "loading" : "new"));
+    say(this.titleNode, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
     for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!this.chat.session);
     this.composer.showSession(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
-    this.composer.running(!!running);
+    this.composer.running(!!running, !!running?.expectsThinking);
     const hidden = !thinkingShown(currentPreferences().display);
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
     this.eye.setAttribute("aria-pressed", String(!hidden));
@@ -250,17 +260,6 @@ export class Shell implements PageContext {
       if (NARROW.matches) this.slide(false);
       work().catch(showError);
     };
-    const file = h("input", {
-      type: "file",
-      accept: ".md,.json,.markdown,text/markdown,application/json",
-      hidden: true,
-    });
-    file.addEventListener("change", () => {
-      const [chosen] = file.files ?? [];
-      file.value = "";
-      if (chosen)
-        void import("./export-import.js").then(({ importSession }) => importSession(this, chosen)).catch(showError);
-    });
     return h(
       "aside",
       { class: "side", "aria-label": t("menu") },
@@ -283,56 +282,41 @@ export class Shell implements PageContext {
           lazily(() => import("./agents.js").then(({ openAgents }) => openAgents(this))),
           item,
         ),
-        button(t("import"), "upload", () => file.click(), item),
+        button(
+          t("figures"),
+          "chart",
+          lazily(() => this.openFigures()),
+          item,
+        ),
+        button(
+          t("import"),
+          "upload",
+          lazily(() => import("./export-import.js").then(({ chooseImport }) => chooseImport(this))),
+          item,
+        ),
         button(
           t("settings"),
           "settings",
           lazily(() => import("./settings.js").then(({ openSettings }) => openSettings(this))),
           item,
         ),
-        file,
       ),
     );
   }
 
   private toolbar(): HTMLElement {
     const quiet = { bare: true, class: "quiet wide", "data-needs": "session" };
-    const menu = h("div", {
-      popover: "auto",
-      id: "actions",
-      class: "popover",
-      role: "group",
-      "aria-label": t("actions"),
-    });
-    const item = (name: string, look: Parameters<typeof icon>[0], work: () => unknown, more = {}): HTMLElement =>
-      button(
-        name,
-        look,
-        () => {
-          menu.hidePopover();
-          void work();
-        },
-        { class: "menu-item", ...more },
-      );
-    const narrow = { class: "menu-item narrow" };
-    menu.append(
-      item(t("find"), "search", () => this.find(), narrow),
-      item(t("expand"), "expand", () => this.chat.expandAll(), narrow),
-      item(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), narrow),
-      item(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), narrow),
-      item(t("rename"), "pencil", () => void this.rename().catch(showError)),
-      item(
-        t("export"),
-        "download",
-        () => void import("./export-import.js").then(({ exportSession }) => exportSession(this)).catch(showError),
-      ),
-      item(t("delete"), "trash", () => void this.remove().catch(showError), { class: "menu-item bad" }),
+    const more: HTMLButtonElement = button(
+      t("actions"),
+      "more",
+      () => this.chat.session && this.openMenu(this.chat.session, more, true),
+      { ...quiet, class: "quiet", "aria-haspopup": "true" },
     );
     return h(
       "header",
       { class: "bar" },
       this.opener,
-      this.title,
+      this.titleNode,
       h(
         "div",
         { class: "tools", role: "group", "aria-label": t("think") },
@@ -340,25 +324,13 @@ export class Shell implements PageContext {
         button(t("expand"), "expand", () => this.chat.expandAll(), quiet),
         button(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), quiet),
         this.eye,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "quiet",
-            "data-needs": "session",
-            popovertarget: "actions",
-            "aria-label": t("actions"),
-            title: t("actions"),
-          },
-          icon("more"),
-        ),
+        more,
       ),
-      menu,
     );
   }
 
   /** Opens the search bar, perhaps at a hit. */
-  private find(hit: { place: Place; words: string } | null = null): void {
+  find(hit: { place: Place; words: string } | null = null): void {
     void import("./find-in-thinking.js")
       .then(({ createFinder }) => {
         this.finder?.close();
@@ -369,26 +341,15 @@ export class Shell implements PageContext {
       .catch(showError);
   }
 
-  private async rename(): Promise<void> {
-    const { session } = this.chat;
-    if (!session) return;
-    const { editTitle } = await import("./rename.js");
-    const title = await editTitle(this.title, session.title || this.chat.exchanges.firstPrompt);
-    if (title === null || title === session.title) return;
-    this.keep(await requestJson<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
-    this.draw();
-    this.sessionChanged(session.id);
+  private openMenu(session: Session | ListedSession, anchor: HTMLElement, open: boolean): void {
+    void import("./session-menu.js")
+      .then(({ openSessionMenu }) => openSessionMenu(this, session, anchor, open))
+      .catch(showError);
   }
 
-  private async remove(): Promise<void> {
+  private rename(): void {
     const { session } = this.chat;
     if (!session) return;
-    const { confirmed } = await import("./dialogs.js");
-    if (!(await confirmed(t("delete.sure"), t("delete")))) return;
-    if (this.chat.session?.id === session.id) await this.chat.exchanges.running?.stop(); // what runs would be refused to go
-    await requestJson(`/api/sessions/${session.id}`, { method: "DELETE" });
-    notify(t("deleted"));
-    if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere
-    this.sessionChanged(session.id);
+    void import("./session-menu.js").then(({ rename }) => rename(this, session, this.titleNode)).catch(showError);
   }
 }

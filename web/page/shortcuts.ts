@@ -8,7 +8,7 @@ import type { Keep } from "./settings.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
-const FIXED: [keys: string, name: string][] = [
+export const FIXED: [keys: string, name: string][] = [
   ["Alt+KeyT", "keys.thinking"],
   ["Ctrl+KeyK", "keys.search"],
   ["Alt+KeyN", "keys.new"],
@@ -74,6 +74,6 @@ function usable(keys: string): boolean {
 }
 
 /** Keys as they are written on a keyboard: Alt+E. */
-function displayKeys(keys: string): string {
+export function displayKeys(keys: string): string {
   return keys.replace(/Key|Digit/, "");
 }

@@ -3,9 +3,14 @@
 import type { SearchHit } from "./api.js";
 import { h } from "./dom.js";
 
-/** Marks of headings, quotes, lists, emphasis, code and links; a star or a line between spaces is none. */
+/** Marks of headings, quotes, lists, emphasis, code, tables and links of usual length; a star or a line between spaces is none. */
 const MARKUP =
-  /^\s*(?:#{1,6}|>|[-*+])\s+|\*\*|~~|`+|\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*])/gm;
+  /^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|^\|[ \t:|-]+\|$|^\|[ \t]?|[ \t]?\|$|\*\*|~~|`+|\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]{0,300}\)|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*{])/gm;
+
+/** A text as it is read. */
+export function withoutMarkup(text: string): string {
+  return text.replace(MARKUP, "");
+}
 
 export interface Snippet {
   text: string;
@@ -22,7 +27,7 @@ export function readSnippet({ snippet, marks }: Pick<SearchHit, "snippet" | "mar
   const moved = (unit: number): number =>
     unit - removed.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(end, unit) - start), 0);
   return {
-    text: snippet.replace(MARKUP, ""),
+    text: withoutMarkup(snippet),
     marks: marks.map(([start, end]) => [moved(unitOf(start)), moved(unitOf(end))]),
   };
 }

@@ -30,9 +30,20 @@ function handleKeys(event: KeyboardEvent): void {
   else if (withAlt && code === "KeyT") void page.toggleThinking().catch(showError);
   else if (withAlt && code === "KeyN") page.go({});
   else if (withControl && code === "KeyK") page.search();
+  else if (event.key === "?" && !writing(event)) void openShortcuts().catch(showError);
   else if (code === "Escape" && NARROW.matches && !document.querySelector("dialog[open]")) return page.slide(false);
   else return;
   event.preventDefault();
+}
+
+/** Whether a key goes into a field or a dialog. */
+function writing({ target }: KeyboardEvent): boolean {
+  return !!(target as Element).closest?.("input, textarea, select, dialog");
+}
+
+async function openShortcuts(): Promise<void> {
+  const { openShortcutSheet } = await import("./shortcut-sheet.js");
+  openShortcutSheet();
 }
 
 /** Asks the person for a token; without one there is nothing to show. */
@@ -43,7 +54,11 @@ async function askForToken(refused: boolean): Promise<string> {
   return token || (location.reload() as never);
 }
 
+/** How often the list is looked at for what other programs do. */
+const WATCH_MS = 5_000;
+
 function listen(): void {
+  setInterval(() => !document.hidden && void page.refresh(), WATCH_MS);
   addEventListener("hashchange", () => void page.route().catch(showError));
   addEventListener("keydown", handleKeys);
   addEventListener("online", () => {

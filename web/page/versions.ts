@@ -13,15 +13,17 @@ addDialogWords();
 /** Adds what can be done with a question: edit it, and go to other versions of it. */
 export function addQuestionTools(exchange: Exchange): void {
   const { promptsNode, prompt, versions, host, id } = exchange;
-  const edit = (): void => editPrompt(promptsNode, prompt, (text) => host.replace(id, text));
-  promptsNode.append(
-    h(
-      "div",
-      { class: "question-tools" },
-      button(t("edit"), "pencil", edit, { bare: true, class: "quiet edit-prompt" }),
-      versions[1] && versionsNode(exchange),
-    ),
+  const edit = (): void => editPrompt(promptsNode, prompt, (text) => host.replace(id, text, exchange.attached));
+  const bubble = promptsNode.lastElementChild;
+  const row = h(
+    "div",
+    { class: "question-row" },
+    button(t("edit"), "pencil", edit, { bare: true, class: "quiet edit-prompt" }),
   );
+  // The button stands beside the question, so that nothing moves when it comes.
+  bubble?.replaceWith(row);
+  if (bubble) row.append(bubble);
+  if (versions[1]) promptsNode.append(versionsNode(exchange));
 }
 
 /** ‹ 2/3 ›, and a button that compares them. */

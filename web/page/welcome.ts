@@ -1,10 +1,30 @@
 /** What a new conversation begins with: three puzzles one click away, and the way to a real model. */
 
 import { loadModels } from "./catalog.js";
-import { button, h, icon } from "./dom.js";
+import { addIcons, button, h, icon } from "./dom.js";
+import { MORE_PATHS } from "./more-icons.js";
 import type { PageContext } from "./page-context.js";
 import { DEFAULT_CHOICE } from "./preferences.js";
-import { t } from "./words.js";
+import { addWords, t } from "./words.js";
+
+addIcons(MORE_PATHS);
+// biome-ignore format: a word per line, both languages side by side
+addWords({
+  "welcome.title": ["Ask, and watch it think", "Pergunte e veja o pensamento"],
+  "welcome.text": ["Nothing to set up: the built-in solver works right here, without a key and without the network, and shows every step it takes.", "Nada para configurar: o solucionador embutido funciona aqui mesmo, sem chave e sem rede, e mostra cada passo que dá."],
+  "welcome.try": ["Try a puzzle", "Experimente um desafio"],
+  "puzzle.1": ["make 24 from 4 7 8 8", "faça 24 com 4 7 8 8"],
+  "puzzle.1.about": ["Four numbers, one target", "Quatro números, um alvo"],
+  "puzzle.2": ["A says B is a knave. B says we are both knights.", "A diz que B é patife. B diz que ambos somos cavaleiros."],
+  "puzzle.2.about": ["Who tells the truth?", "Quem diz a verdade?"],
+  "puzzle.3": ["how many days between 2026-01-01 and 2026-11-15", "quantos dias entre 2026-01-01 e 2026-11-15"],
+  "puzzle.3.about": ["Days between two dates", "Dias entre duas datas"],
+  "connect.title": ["Connect a real model", "Conecte um modelo de verdade"],
+  "connect.key": ["Set a key before the gateway starts, for example", "Defina uma chave antes de iniciar o gateway, por exemplo"],
+  "connect.local": ["or run a server of your own: Ollama, llama.cpp, vLLM or LM Studio.", "ou use um servidor seu: Ollama, llama.cpp, vLLM ou LM Studio."],
+  "connect.safe": ["Keys stay on the gateway. This page never sees one.", "As chaves ficam no gateway. Esta página nunca vê nenhuma."],
+  "connect.ready": ["{n} model is ready|{n} models are ready", "{n} modelo está pronto|{n} modelos estão prontos"],
+});
 
 export function welcome(page: PageContext): HTMLElement {
   const puzzles = [1, 2, 3].map((n) =>

@@ -1,0 +1,283 @@
+/** Figures: thinking time, tokens and cost by model, agent and day, and the longest thoughts; as a chart and as tables. */
+
+import { findLocale, Words } from "../src/core/words.js";
+import { requestJson } from "./api.js";
+import { modelTitle } from "./catalog.js";
+import { addDialogWords } from "./dialog-words.js";
+import { open, select } from "./dialogs.js";
+import { h, say } from "./dom.js";
+import { FIGURE_WORDS } from "./figure-words.js";
+import type { PageContext } from "./page-context.js";
+import { showError } from "./toasts.js";
+import { addWords, currentLanguage, formatMoment, t } from "./words.js";
+
+addDialogWords();
+addWords(FIGURE_WORDS);
+
+export interface FigureRow {
+  name: string;
+  title: string;
+  turns: number;
+  thought: number;
+  timed: number;
+  thinking_ms: number;
+  counted: number;
+  input_tokens: number;
+  output_tokens: number;
+  reasoning_tokens: number;
+  priced: number;
+  usd: string;
+  stalls: number;
+  loops: number;
+  hidden: number;
+}
+
+interface Figures {
+  since_ms: number;
+  total: FigureRow;
+  models: FigureRow[];
+  agents: FigureRow[];
+  days: FigureRow[];
+  longest: {
+    session: string;
+    session_title: string;
+    turn: string;
+    block: number;
+    model: string;
+    thinking_ms: number;
+    created_ms: number;
+  }[];
+  priced_by: string;
+  complete: boolean;
+}
+
+const PERIODS = [7, 30, 90, 366];
+const METRICS: Record<string, (row: FigureRow) => number> = {
+  thinking: ({ thinking_ms }) => thinking_ms / 60_000,
+  tokens: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
+  cost: ({ usd }) => Number(usd),
+  turns: ({ turns }) => turns,
+};
+
+/** Opens the figures. */
+export async function openFigures(page: PageContext): Promise<void> {
+  const { body, dialog, close } = open(t("figures"), "wide");
+  const status = h("p", { class: "muted small", role: "status" }, t("loading"));
+  const content = h("div", { class: "stack figures" });
+  let days = 30;
+  let metric = "thinking";
+  let latest = 0;
+  let chart: { destroy(): void } | null = null;
+  dialog.addEventListener("close", () => {
+    latest++;
+    chart?.destroy();
+    if (location.hash === "#figures") page.go({});
+  });
+  const load = async (): Promise<void> => {
+    const number = ++latest;
+    let figures: Figures;
+    do {
+      const offset = -new Date().getTimezoneOffset();
+      figures = await requestJson<Figures>(`/api/figures?days=${days}&utc_offset_minutes=${offset}`);
+      if (number !== latest) return;
+      await draw(figures);
+      say(status, figures.complete ? "" : t("figures.counting", { n: figures.total.turns }));
+    } while (!figures.complete);
+  };
+  const draw = async (figures: Figures): Promise<void> => {
+    const plot = h("div", { class: "figure-plot" });
+    content.replaceChildren(...sections(figures, plot, close));
+    chart?.destroy();
+    chart = null;
+    if (!figures.total.turns) return;
+    const { drawChart } = await import("./figure-chart.js");
+    if (!plot.isConnected) return;
+    const value = METRICS[metric] ?? METRICS.thinking;
+    chart = drawChart(plot, eachDay(figures, days), value as (row: FigureRow) => number, {
+      name: t(`figures.${metric}.unit`),
+      dayLabel: t("figures.day"),
+    });
+  };
+  const reload = (): void => void load().catch(showError);
+  body.append(
+    h(
+      "div",
+      { class: "figure-tools" },
+      select(
+        t("figures.period"),
+        PERIODS.map((n) => [String(n), t("figures.days", { n })]),
+        String(days),
+        (value) => {
+          days = Number(value);
+          reload();
+        },
+      ),
+      select(
+        t("figures.metric"),
+        Object.keys(METRICS).map((name) => [name, t(`figures.${name}.unit`)]),
+        metric,
+        (value) => {
+          metric = value;
+          reload();
+        },
+      ),
+    ),
+    status,
+    content,
+  );
+  await load();
+}
+
+function sections(figures: Figures, plot: HTMLElement, close: () => void): HTMLElement[] {
+  const { total, models, agents, days, longest } = figures;
+  if (!total.turns) return [h("p", { class: "muted pad" }, t("figures.none"))];
+  return [
+    tiles(total),
+    h("section", null, h("h3", null, t("figures.by_day")), plot, table("figures.day", days, dayName, true)),
+    h(
+      "section",
+      null,
+      h("h3", null, t("figures.by_model")),
+      table("agent.model", models, ({ name }) => modelTitle(name)),
+    ),
+    h("section", null, h("h3", null, t("figures.by_agent")), table("agent", agents, agentName)),
+    h("section", null, h("h3", null, t("figures.longest")), longestList(longest, close)),
+    h("p", { class: "muted small" }, notes(figures)),
+  ];
+}
+
+function tiles(total: FigureRow): HTMLElement {
+  const facts: [string, string][] = [
+    ["figures.thinking", total.timed ? duration(total.thinking_ms) : "–"],
+    ["figures.tokens_in", known(total.counted, total.input_tokens)],
+    ["figures.tokens_out", known(total.counted, total.output_tokens)],
+    ["figures.cost", usd(total)],
+    ["figures.turns", total.turns.toLocaleString(currentLanguage())],
+    ["figures.stalls", total.stalls.toLocaleString(currentLanguage())],
+    ["figures.loops", total.loops.toLocaleString(currentLanguage())],
+  ];
+  return h(
+    "dl",
+    { class: "tiles" },
+    ...facts.map(([name, value]) => h("div", null, h("dt", null, t(name)), h("dd", null, value))),
+  );
+}
+
+/** A table of rows; one that only repeats a chart is folded. */
+function table(heading: string, rows: FigureRow[], name: (row: FigureRow) => string, folded = false): HTMLElement {
+  const columns: [string, (row: FigureRow) => string][] = [
+    ["figures.turns", ({ turns }) => turns.toLocaleString(currentLanguage())],
+    ["figures.thinking", ({ timed, thinking_ms }) => (timed ? duration(thinking_ms) : "–")],
+    ["figures.tokens_in", ({ counted, input_tokens }) => known(counted, input_tokens)],
+    ["figures.tokens_out", ({ counted, output_tokens }) => known(counted, output_tokens)],
+    ["figures.tokens_thinking", ({ counted, reasoning_tokens }) => known(counted, reasoning_tokens)],
+    ["figures.cost", usd],
+    ["figures.stalls", ({ stalls }) => stalls.toLocaleString(currentLanguage())],
+    ["figures.loops", ({ loops }) => loops.toLocaleString(currentLanguage())],
+  ];
+  const node = h(
+    "div",
+    { class: "table", tabindex: 0, role: "region", "aria-label": t(heading) },
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          h("th", { scope: "col" }, t(heading)),
+          ...columns.map(([key]) => h("th", { scope: "col", class: "to-right" }, t(key))),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        ...rows.map((row) =>
+          h(
+            "tr",
+            null,
+            h("th", { scope: "row", dir: "auto" }, name(row)),
+            ...columns.map(([, value]) => h("td", { class: "to-right" }, value(row))),
+          ),
+        ),
+      ),
+    ),
+  );
+  return folded ? h("details", null, h("summary", null, t("figures.as_table")), node) : node;
+}
+
+function longestList(longest: Figures["longest"], close: () => void): HTMLElement {
+  if (!longest[0]) return h("p", { class: "muted" }, t("figures.no_thoughts"));
+  return h(
+    "ol",
+    { class: "hits" },
+    ...longest.map(({ session, turn, block, session_title, model, thinking_ms, created_ms }) =>
+      h(
+        "li",
+        null,
+        h(
+          "a",
+          { class: "hit", href: `./#${session}/${turn}/${block}`, onclick: close },
+          h(
+            "span",
+            { class: "hit-head" },
+            h("strong", { dir: "auto" }, session_title || t("untitled")),
+            h("span", null, duration(thinking_ms)),
+          ),
+          h("span", { class: "hit-text" }, `${modelTitle(model)} · ${formatMoment(created_ms)}`),
+        ),
+      ),
+    ),
+  );
+}
+
+/** What the sums leave out, and where prices are from. */
+function notes({ total, priced_by }: Figures): string {
+  const { turns, thought, timed, counted, priced, hidden } = total;
+  const seen = turns - hidden;
+  const parts = [
+    timed < thought && t("figures.untimed", { n: thought - timed }),
+    counted < seen && t("figures.uncounted", { n: seen - counted }),
+    priced < seen && t("figures.unpriced", { n: seen - priced }),
+    hidden > 0 && t("figures.hidden", { n: hidden }),
+    priced_by && t("figures.prices", { name: priced_by }),
+    t("figures.counted"),
+  ];
+  return parts.filter(Boolean).join(" ");
+}
+
+/** A row for each day of the period, those without turns as well. */
+function eachDay({ days, since_ms }: Figures, count: number): FigureRow[] {
+  const empty = { turns: 0, thinking_ms: 0, input_tokens: 0, output_tokens: 0, usd: "0" } as FigureRow;
+  const first = new Date(since_ms);
+  return Array.from({ length: count }, (_, index) => {
+    const day = new Date(first.getFullYear(), first.getMonth(), first.getDate() + index);
+    const name = [day.getFullYear(), day.getMonth() + 1, day.getDate()]
+      .map((n) => String(n).padStart(2, "0"))
+      .join("-");
+    return days.find((row) => row.name === name) ?? { ...empty, name };
+  });
+}
+
+function dayName({ name }: FigureRow): string {
+  return new Date(`${name}T12:00`).toLocaleDateString(currentLanguage(), { dateStyle: "medium" });
+}
+
+function agentName({ name, title }: FigureRow): string {
+  return title || (name ? t("figures.agent_gone") : t("figures.no_agent"));
+}
+
+function duration(ms: number): string {
+  return new Words(findLocale(currentLanguage())).duration(ms);
+}
+
+function known(counted: number, tokens: number): string {
+  return counted ? tokens.toLocaleString(currentLanguage()) : "–";
+}
+
+function usd({ priced, usd }: FigureRow): string {
+  if (!priced) return "–";
+  return t("cost", { n: Number(usd).toLocaleString(currentLanguage(), { maximumSignificantDigits: 3 }) });
+}
