@@ -18,6 +18,7 @@ from tests.faults.checker import ReaderCopy, Violation, check, entries_received
 from tests.faults.fault_proxy import FaultProxy, run_proxy
 from tests.faults.fault_reader import RETRY_S, FaultReader
 from tests.faults.history import History, TurnHistory, WriteHistory, append_histories
+from tests.gateway.forked_gateway import ForkedGateway
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import expected
 from tests.patience import PATIENCE_S
@@ -35,6 +36,8 @@ class GatewaySetup(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     settings: Settings | None = None
     program: str = "thinkaloud"
+    forked: bool = False
+    """Whether the process is forked from one that has imported everything, so that it starts at once."""
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -44,20 +47,27 @@ class Load(msgspec.Struct, frozen=True):
     stalled_readers: int = 200
     requests: int = 2_000
     """Requests in a row, where their number matters."""
+    kills: int = 25
+    """Kills in one round, where there are many."""
 
 
-class Measurements:
+class Measurements(msgspec.Struct):
     """What all rounds of a scenario have shown."""
 
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.kills = 0
-        self.turns = 0
-        self.faults = 0
-        self.entries = 0
-        self.resume_ms: list[float] = []
-        self.peak_bytes = 0
-        self.violations: list[Violation] = []
+    rounds: int = 0
+    kills: int = 0
+    turns: int = 0
+    faults: int = 0
+    entries: int = 0
+    resume_ms: list[float] = []
+    peak_bytes: int = 0
+    violations: list[Violation] = []
+
+    def add(self, earlier: "Measurements") -> None:
+        """Add what an earlier run has shown."""
+        for name in ("rounds", "kills", "turns", "faults", "entries", "resume_ms", "violations"):
+            setattr(self, name, getattr(earlier, name) + getattr(self, name))
+        self.peak_bytes = max(self.peak_bytes, earlier.peak_bytes)
 
     def count(self, *rules: str) -> int:
         """Return the number of violations of some rules."""
@@ -214,8 +224,12 @@ def peak_memory_bytes(pid: int) -> int:
 async def start_run(home: Path, provider: str, setup: GatewaySetup, load: Load) -> AsyncIterator[FaultRun]:
     """Start the gateway of a scenario between its proxies. At the end it must stop in order."""
     async with run_proxy(lambda: provider) as upstream:
-        gateway = GatewayProcess(
-            home, upstream.url, *setup.options, settings=setup.settings, program=setup.program
+        gateway = (
+            ForkedGateway(home, upstream.url, setup.settings or Settings())
+            if setup.forked
+            else GatewayProcess(
+                home, upstream.url, *setup.options, settings=setup.settings, program=setup.program
+            )
         )
         async with run_proxy(lambda: gateway.url) as links, start_caller(gateway) as caller:
             run = FaultRun(caller, links, upstream, load)

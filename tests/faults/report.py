@@ -22,6 +22,7 @@ HEAD = (
     "other violations",
     "resume p50",
     "resume p99",
+    "limit",
     "peak memory",
 )
 
@@ -34,7 +35,7 @@ def report_text(results: Results, *, seed: int, load: Load, day: date) -> str:
     found = sum(len(measured.violations) for measured in totals)
     summary = (
         f"{day.isoformat()}, {machine()}, seed {seed}, {load.turns} turns at a time with two readers each. "
-        f"{sum(measured.kills for measured in totals)} kills, "
+        f"{sum(measured.kills for measured in totals):,} kills, "
         f"{sum(measured.turns for measured in totals):,} turns, "
         f"{sum(measured.faults for measured in totals):,} broken connections, "
         f"{sum(measured.entries for measured in totals):,} entries seen, {found} violations."
@@ -51,15 +52,35 @@ def _row(name: str, measured: Measurements) -> tuple[str, ...]:
         str(len(measured.violations) - lost - doubled),
         _milliseconds(measured.resume_ms, 50),
         _milliseconds(measured.resume_ms, 99),
+        _limit(name, measured),
         f"{measured.peak_bytes / MIB:.0f} MiB" if measured.peak_bytes else "unknown",
     )
 
 
+def late_scenarios(results: Results) -> list[str]:
+    """Return the scenarios in which readers took longer to resume than the limit allows."""
+    return [name for name, measured in results.items() if _limit(name, measured).endswith("exceeded")]
+
+
+def _limit(name: str, measured: Measurements) -> str:
+    """Return the limit of a scenario, and whether it was met; a dash if nothing was measured."""
+    limit_ms = next(scenario.resume_limit_ms for scenario in SCENARIOS if scenario.name == name)
+    p99_ms = _percentile(measured.resume_ms, 99)
+    if limit_ms is None or p99_ms is None:
+        return "–"
+    return f"{limit_ms:,} ms: {'met' if p99_ms <= limit_ms else 'exceeded'}"
+
+
+def _percentile(times_ms: list[float], percent: int) -> float | None:
+    if len(times_ms) < 2:
+        return None
+    return statistics.quantiles(times_ms, n=100, method="inclusive")[percent - 1]
+
+
 def _milliseconds(times_ms: list[float], percent: int) -> str:
     """Return a percentile, or a dash if no reader had to resume."""
-    if len(times_ms) < 2:
-        return "–"
-    return f"{statistics.quantiles(times_ms, n=100, method='inclusive')[percent - 1]:,.0f} ms"
+    time_ms = _percentile(times_ms, percent)
+    return "–" if time_ms is None else f"{time_ms:,.0f} ms"
 
 
 def scenario_table() -> str:

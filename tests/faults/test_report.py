@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from tests.faults.checker import Violation
 from tests.faults.fault_run import Load, Measurements
-from tests.faults.report import PAGE, report_text, rule_table, scenario_table
+from tests.faults.report import PAGE, late_scenarios, report_text, rule_table, scenario_table
 from tests.faults.scenarios import SCENARIOS
 from tests.gateway.paced_provider import ROOT
 from tests.patience import PATIENCE_S
@@ -35,8 +35,18 @@ def test_report_counts_violations_and_shows_unknown_times_as_unknown() -> None:
     text = report_text({"kill": broken, "stop": calm}, seed=7, load=Load(), day=date(2026, 11, 17))
     assert "seed 7" in text
     assert "2 kills, 90 turns, 0 broken connections, 12,345 entries seen, 4 violations." in text
-    assert "\n| kill | 3 | 2 | 90 | 12,345 | 2 | 1 | 1 | 50 ms | 99 ms | 100 MiB |" in text
-    assert text.endswith("| stop | 0 | 0 | 0 | 0 | 0 | 0 | 0 | – | – | unknown |")
+    assert "\n| kill | 3 | 2 | 90 | 12,345 | 2 | 1 | 1 | 50 ms | 99 ms | 5,000 ms: met | 100 MiB |" in text
+    assert text.endswith("| stop | 0 | 0 | 0 | 0 | 0 | 0 | 0 | – | – | – | unknown |")
+
+
+def test_report_judges_scenarios_by_their_time_limits() -> None:
+    slow = Measurements()
+    slow.resume_ms = [301.0] * 100
+    results = {"reload": slow, "kill": slow, "stop": Measurements()}
+    assert "| 301 ms | 300 ms: exceeded |" in report_text(
+        results, seed=1, load=Load(), day=date(2026, 11, 17)
+    )
+    assert late_scenarios(results) == ["reload"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.faults.fault_run import Load
 from tests.faults.history import read_histories
 from tests.faults.scenarios import SCENARIOS, Plan, Scenario, run_scenario
 
-LIGHT = Load(turns=6, stalled_readers=20, requests=800)
+LIGHT = Load(turns=6, stalled_readers=20, requests=800, kills=4)
 BROKEN_LINKS = {
     "reload",
     "reset",
@@ -19,13 +19,18 @@ BROKEN_LINKS = {
     "provider stalls",
     "provider drips",
     "provider refuses",
+    "database reset",
 }
 """The scenarios in which a proxy breaks connections in every round."""
+
+LONG = {"node kill storm", "database slow", "database silent", "rolling restart", "cancel anywhere"}
+"""Scenarios on three gateways that only `make faults` plays: each takes half a minute."""
+SHORT_SCENARIOS = [scenario for scenario in SCENARIOS if scenario.name not in LONG]
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "-"))
+@pytest.mark.parametrize("scenario", SHORT_SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "-"))
 def test_fault_scenario_loses_and_doubles_nothing(tmp_path: Path, provider: str, scenario: Scenario) -> None:
     histories = tmp_path / "histories.jsonl"
     plan = Plan(1, LIGHT, another_round=lambda measured, elapsed_s: False, keep=histories)
@@ -34,6 +39,6 @@ def test_fault_scenario_loses_and_doubles_nothing(tmp_path: Path, provider: str,
     assert measured.rounds == 1
     assert measured.turns >= LIGHT.turns
     assert measured.entries > measured.turns, "hardly anything was received, so nothing was tried"
-    assert measured.kills >= (scenario.name == "kill")
+    assert measured.kills >= ("kill" in scenario.name)
     assert (measured.faults > 0) or scenario.name not in BROKEN_LINKS
     assert len(list(read_histories(histories))) >= measured.turns
