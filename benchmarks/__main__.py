@@ -9,6 +9,7 @@ from benchmarks import (
     ask,
     event_log,
     fold,
+    gateways,
     prompt_cache,
     read,
     search,
@@ -35,6 +36,7 @@ QUICK: Plan = {
     event_log.TITLE: partial(event_log.measure, streams=5, seconds=0.2),
     search.TITLE: partial(search.measure, blocks=1_000, rounds=2),
     serve.TITLE: partial(serve.measure, streams=3, seconds=0.3),
+    gateways.TITLE: partial(gateways.measure, gateways.QUICK),
     watchers.TITLE: partial(watchers.measure, files=20, deltas=(1_000, 2_000), rounds=1),
     web_element.TITLE: partial(web_element.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
     web_session.TITLE: partial(web_session.measure, turns=30, rounds=1),
@@ -52,6 +54,7 @@ FULL: Plan = {
     event_log.TITLE: partial(event_log.measure, streams=200, seconds=10),
     search.TITLE: partial(search.measure, blocks=100_000, rounds=300),
     serve.TITLE: partial(serve.measure, streams=200, seconds=10),
+    gateways.TITLE: partial(gateways.measure, gateways.FULL),
     watchers.TITLE: partial(watchers.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
     web_element.TITLE: partial(
         web_element.measure, sizes=(1, 32, 500), rounds=3, deltas=40, seconds=3, blocks=1_000
@@ -59,7 +62,7 @@ FULL: Plan = {
     web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
     tui.TITLE: partial(tui.measure, sizes=(1, 200, 1_000), peer_sizes=(1, 200), frames=100),
 }
-"""All benchmarks; takes about ten minutes."""
+"""All benchmarks; takes about a quarter of an hour."""
 
 
 def run(plan: Plan) -> str:

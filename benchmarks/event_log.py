@@ -28,7 +28,8 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.store.log import DEFAULT_LOG_CONFIG, EventLog
+from thinkaloud.store.log import EventLog
+from thinkaloud.store.log_config import DEFAULT_LOG_CONFIG
 from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import sessions, turns, users, workspaces
 from thinkaloud.store.sqlite import SqliteDatabase, open_database

@@ -34,6 +34,10 @@ DELTAS_OF_LONG_TEXT = 8
 IDLE_BLOCK_BYTES = 2 * KB
 SMOOTH_ROUNDS = 3
 
+THROTTLE_MS = 67
+"""All contenders get new text 15 times a second, which is how often ours draws."""
+THROTTLED_KB = (32, 200, 1_000)
+
 MAX_GROWTH = 1.5
 COMPARED_KB = 32
 """KB of thinking at which contenders are compared."""
@@ -69,6 +73,7 @@ class ElementResults(NamedTuple):
     bursts: CostsBySize
     closed: CostsBySize
     paced: dict[tuple[str, int], list[PacedResult]]
+    throttled: CostsBySize
     show_costs: dict[str, MainThreadCost]
     memory: dict[str, PageMemory]
     idle: dict[str, IdleResult]
@@ -120,6 +125,18 @@ def measure_paced(tab: Tab, size: int, seconds: float) -> PacedResult:
     return PacedResult(cost, frame_counts["frames"], frame_counts["dropped"], frame_counts["longest"], busy)
 
 
+def measure_throttled(tabs: Sequence[Tab], sizes: Iterable[int], rounds: int, seconds: float) -> CostsBySize:
+    """The cost of one update where all contenders get text equally seldom."""
+    costs_by_size: CostsBySize = {(tab.name, size): [] for tab in tabs for size in sizes}
+    for size in sizes:
+        for tab in [*tabs] * rounds:
+            tab.call_stage(f"fill({size * KB}, true)")
+            cost_before = tab.total_cost()
+            updates = tab.call_stage(f"throttle({CHARACTERS_PER_SECOND}, {seconds}, {THROTTLE_MS})")
+            costs_by_size[tab.name, size].append(tab.total_cost().minus(cost_before, updates))
+    return costs_by_size
+
+
 def measure_memory(tab: Tab, size: int) -> tuple[MainThreadCost, PageMemory]:
     """The cost of showing a long text at once, and the memory of the page then."""
     tab.call_stage("clear()")
@@ -156,11 +173,13 @@ def _measure_all(sizes: Sequence[int], plan: tuple[int, int], seconds: float, bl
         for kb in sizes:
             for tab in tabs * min(SMOOTH_ROUNDS, plan[0]):
                 paced[tab.name, kb].append(measure_paced(tab, kb * KB, seconds))
+        throttled_sizes = [size for size in THROTTLED_KB if size <= 2 * sizes[-1]] or [sizes[-1]]
+        throttled = measure_throttled(tabs, throttled_sizes, min(SMOOTH_ROUNDS, plan[0]), seconds)
         memory_results = {tab.name: measure_memory(tab, sizes[-1] * KB) for tab in tabs}
         idle = {tab.name: measure_idle(tab, blocks, seconds) for tab in tabs}
     show_costs = {name: cost for name, (cost, _) in memory_results.items()}
     memory_by_name = {name: memory for name, (_, memory) in memory_results.items()}
-    return ElementResults(each, bursts, closed, paced, show_costs, memory_by_name, idle)
+    return ElementResults(each, bursts, closed, paced, throttled, show_costs, memory_by_name, idle)
 
 
 def measure(sizes: Sequence[int], rounds: int, deltas: int, seconds: float, blocks: int) -> Section:
@@ -174,6 +193,7 @@ def measure(sizes: Sequence[int], rounds: int, deltas: int, seconds: float, bloc
             _paced_costs(results),
             sizes,
         ),
+        _throttled_table(results),
         _delta_table("open, each delta drawn before the next comes, ms/delta", results.each, sizes),
         _delta_table(f"open, {DELTAS_PER_FRAME} deltas a frame, ms/delta", results.bursts, sizes),
         _delta_table("closed, one delta a frame, ms/delta", results.closed, sizes),
@@ -201,6 +221,19 @@ def _delta_table(title: str, costs_by_size: CostsBySize, sizes: Sequence[int]) -
     names = [name for name in NAMES if (name, sizes[0]) in costs_by_size]
     ratio_heading = f"× ours at {_compared_size(sizes)} KB"
     return table((title, *(f"{size:,} KB" for size in sizes), "growth", ratio_heading), map(row, names))
+
+
+def _throttled_table(results: ElementResults) -> str:
+    sizes = sorted({size for _, size in results.throttled})
+    own = [median_cost(results.throttled[OURS, size]).total for size in sizes]
+
+    def row(name: str) -> tuple[str, ...]:
+        costs = [median_cost(results.throttled[name, size]).total for size in sizes]
+        cells = [f"{cost:.2f} ({cost / ours:.1f} × ours)" for cost, ours in zip(costs, own, strict=True)]
+        return NAMES[name], f"{costs[-1] / costs[0]:.1f}", *cells
+
+    title = f"open, all throttled to {1000 / THROTTLE_MS:.0f} updates a second, ms/update"
+    return table((title, "growth", *(f"{size:,} KB" for size in sizes)), map(row, NAMES))
 
 
 def _compared_size(sizes: Sequence[int]) -> int:

@@ -22,7 +22,7 @@ export interface Contender {
 const DELTA = 24;
 /** What a model says at a time, where pieces come by the clock. */
 const TOKEN = 4;
-const LONGEST = 700_000;
+const LONGEST = 1_200_000;
 const FRAME_MS = 1000 / 60;
 /** A piece that changes nothing on the screen is taken for drawn after so many frames. */
 const PATIENCE = 6;
@@ -56,6 +56,8 @@ export interface Stage {
   burst(frames: number, each: number): Promise<void>;
   /** Pieces by the clock, as from a network: what is late comes together. How many of them came. */
   pace(perSecond: number, seconds: number): Promise<number>;
+  /** The same, but all that came within `everyMs` comes at once, as behind a throttle. How often something came. */
+  throttle(perSecond: number, seconds: number, everyMs: number): Promise<number>;
   /** The clock alone, with nothing said. */
   tick(perSecond: number, seconds: number): Promise<number>;
   /** The same, with every frame watched. */
@@ -141,6 +143,18 @@ export function stage(contender: Contender): Stage {
     },
 
     pace: (perSecond, seconds) => paced(perSecond, seconds, () => more(TOKEN)),
+
+    async throttle(perSecond, seconds, everyMs) {
+      let count = 0;
+      const clock = setInterval(() => {
+        count++;
+        more(Math.round((perSecond * everyMs) / 1000));
+      }, everyMs);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      clearInterval(clock);
+      await frameOver();
+      return count;
+    },
 
     tick: (perSecond, seconds) => paced(perSecond, seconds, () => undefined),
 
