@@ -9,11 +9,12 @@ export PYTHON
 BIN := .venv/bin
 PAGE := src/thinkaloud/server/static/index.html
 ELEMENT := web/dist/.built
+NODE_CLIENTS := tests/clients/node/node_modules/.all
 NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test fuzz faults journeys lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element test fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
 .PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
@@ -29,18 +30,24 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.dev element page .chromium .terminal ## lint, then run all tests with the coverage of the core
+test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core
 	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
 
-faults: .venv/.dev ## kill, stop and starve a gateway for minutes, and report what is lost (FAULTS='--kills 300')
+faults: .venv/.dev .postgres ## kill, stop and starve a gateway for minutes, and report what is lost (FAULTS='--storm 100')
 	$(BIN)/python -m tests.faults $(FAULTS)
 
 journeys: .venv/.dev ## hold 20 conversations of 40 turns that change the model every time, against all simulators
 	JOURNEYS=20 $(BIN)/pytest -q tests/journeys/test_model_changes.py
+
+clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/programs/node_modules/.all ## drive Claude Code, Codex and others through the gateway; installs 2 GB of them
+	$(BIN)/pytest -q -p no:cacheprovider tests/clients/drive_programs.py
+
+browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
+	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 
@@ -61,8 +68,9 @@ format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff format
 	cd web && npm run --silent format
 
-core: .venv/.dev ## write the parts of web/src/core that repeat what Python defines
+core: .venv/.dev ## write the parts of web that repeat what Python defines or reads
 	$(BIN)/python -m tests.web.generate_core
+	$(BIN)/python -m tests.web.generate_vectors
 
 manual: .venv/.dev ## write the manual page from the parser
 	$(BIN)/python scripts/manual.py
@@ -83,12 +91,14 @@ release: .venv/.dev element page ## build both packages in dist/ and check them
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	$(call pin,install,--group install)
 	$(call pin,run,pyproject.toml --group build --extra server --extra agents --extra tui)
-	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
-	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
+	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra flutter --extra postgres --extra telemetry --constraint requirements/run.lock)
+	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra postgres --extra telemetry --constraint requirements/run.lock)
+	$(call pin,clients,--group clients)
+	$(call pin,aider,--group aider)
 
 clean: ## remove all that these targets made
-	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium .terminal web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf .venv .venv-bench .venv-clients .venv-aider .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist .coverage .coverage.* .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.
@@ -118,6 +128,32 @@ $(ELEMENT): web/node_modules/.all $(shell find web/src web/scripts -type f)
 
 benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/package-lock.json
 	cd benchmarks/web && $(NPM_CI) && npm run --silent build
+	@touch $@
+
+# Front ends and SDKs for Node.js, with which the tests ask the gateway.
+# `npm ci` demands that the lock holds the packages of every platform; this one holds those that were published.
+tests/clients/programs/node_modules/.all: tests/clients/programs/package-lock.json
+	cd tests/clients/programs && npm install --silent --no-save --no-audit --no-fund
+	@touch $@
+
+.venv-clients/.clients: requirements/clients.lock
+.venv-aider/.aider: requirements/aider.lock
+.venv-clients/.clients .venv-aider/.aider:
+	$$(scripts/uv) venv --quiet --allow-existing --python $(PYTHON) $(@D)
+	$$(scripts/uv) pip sync --quiet --python $(@D)/bin/python --require-hashes requirements/$(@F:.%=%).lock
+	@touch $@
+
+$(NODE_CLIENTS): tests/clients/node/package-lock.json
+	cd tests/clients/node && $(NPM_CI)
+	@touch $@
+
+# The database server of the system: the tests start one of their own, as a user other than root.
+.postgres:
+	@{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } > /dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq postgresql > /dev/null; } || { \
+	  echo "The tests need PostgreSQL 14 or newer, and it could not be installed. Install the package postgresql, then try again." >&2; \
+	  exit 1; }
+	@command -v pgbouncer > /dev/null || ls /usr/sbin/pgbouncer > /dev/null 2>&1 || apt-get install -y -qq pgbouncer > /dev/null 2>&1 || \
+	  echo "PgBouncer could not be installed: its test is skipped."
 	@touch $@
 
 # The browser of the system, for the tests of the element and of the page.

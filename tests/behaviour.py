@@ -14,10 +14,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "behaviour.md"
 
-ROW = re.compile(r"^\| (?P<number>[RT]\d+) \| (?P<says>.+?) \| (?P<state>.+?) \|.*\|$", re.MULTILINE)
-NUMBER = re.compile(r"\b(?:R\d{3}|T[1-9])\b")
+ROW = re.compile(r"^\| (?P<number>[RST]\d+) \| (?P<says>.+?) \| (?P<state>.+?) \|.*\|$", re.MULTILINE)
+NUMBER = re.compile(r"\b(?:R\d{3}|S(?:[1-9]|1\d|2[01])|T[1-9])\b")
 NUMBER_RANGE = re.compile(r"\bR(\d{3}) ?[-–] ?R(\d{3})\b")
-LEADING_NUMBERS = re.compile(r"(?:Proves )?(?:(?:R\d{3}|T[1-9])(?:,? and |, | ?[-–] ?|; | )?)+")
+LEADING_NUMBERS = re.compile(rf"(?:Proves )?(?:{NUMBER.pattern}(?:,? and |, | ?[-–] ?|; | )?)+")
 NUMBER_IN_NAME = re.compile(r"_(r\d{3}|t[1-9])(?=_|$)", re.IGNORECASE)
 
 

@@ -6,10 +6,20 @@ That the core is covered is shown by its own tests. The others run uncounted, wh
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from tests.patience import PATIENCE_MS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = which("chromium-headless-shell") or which("chromium") or ""
+"""The same engine; without the windows that nobody sees here, it takes two thirds of the time."""
 
 TESTS = Path(__file__).parent
 CORE_FOLDERS = (
@@ -29,6 +39,8 @@ LONG_FILES = (
     "safety/test_schemathesis.py",
     "faults/test_scenarios.py",
     "gateway/test_agents.py",
+    "cluster/test_cluster.py",
+    "cluster/test_failover.py",
     "gateway/test_disk.py",
     "gateway/test_slow_readers.py",
     "gateway/test_fairness.py",
@@ -46,9 +58,14 @@ LONG_FILES = (
     "web/test_accessibility.py",
     "web/test_examples.py",
     "web/test_page_access.py",
+    "flutter/test_flutter_block.py",
+    "flutter/test_flutter_stories.py",
+    "flutter/test_flutter_app.py",
+    "flutter/test_flutter_server.py",
+    "flutter/test_flutter_command.py",
 )
 """Files that take long, longest first: begun late, one of them would keep all others waiting."""
-LAST_FOLDER = "web"
+LAST_FOLDERS = ("web", "flutter")
 """Whoever drives a browser has an event loop running from then on, and can run no test with its own."""
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
@@ -86,8 +103,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _file_order(item: pytest.Item) -> tuple[bool, int]:
     """Return whose turn it is: those with a browser at last, and in both halves the long files first."""
     file = item.path.relative_to(TESTS).as_posix()
-    return _folder(item) == LAST_FOLDER, LONG_FILES.index(file) if file in LONG_FILES else len(LONG_FILES)
+    return _folder(item) in LAST_FOLDERS, LONG_FILES.index(file) if file in LONG_FILES else len(LONG_FILES)
 
 
 def _folder(item: pytest.Item) -> str:
     return item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """One for all tests that need one: a process can drive no second one."""
+    if not CHROMIUM:
+        pytest.skip("there is no Chromium")
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

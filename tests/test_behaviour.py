@@ -7,7 +7,11 @@ from tests.behaviour import PAGE, Evidence, evidence, fill_page, numbers_in, row
 
 TEXT = PAGE.read_text("utf-8")
 ROWS = rows(TEXT)
-EXPECTED = [f"R{number:03}" for number in range(1, 140)] + [f"T{number}" for number in range(1, 8)]
+EXPECTED = sorted(
+    [f"R{number:03}" for number in range(1, 140)]
+    + [f"S{number}" for number in range(1, 22)]
+    + [f"T{number}" for number in range(1, 8)]
+)
 STATE = re.compile("done|(?:done; )?to come: Flutter")
 
 

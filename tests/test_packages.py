@@ -103,8 +103,10 @@ def fetched(url: str) -> str:
 
 
 def test_the_wheel_and_the_sdist_have_the_page(packages: Path) -> None:
+    """S21: no file of the wheel runs when Python starts."""
     with ZipFile(next(packages.glob("*.whl"))) as wheel:
         assert PAGE in wheel.namelist()
+        assert not [name for name in wheel.namelist() if name.endswith((".pth", "sitecustomize.py"))]
     with tarfile.open(next(packages.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert f"src/{PAGE}" in names

@@ -106,6 +106,23 @@ def test_import_is_light() -> None:
     assert sorted(pulled & HEAVY) == []
 
 
+def test_version_loads_nothing_heavy() -> None:
+    """`thinkaloud --version` costs little more than an empty process; `benchmarks/startup.py` measures it."""
+    code = (
+        "import sys; sys.argv = ['thinkaloud', '--version']; bare = set(sys.modules)\n"
+        "from thinkaloud.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*set(sys.modules) - bare)"
+    )
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, *modules = completed.stdout.split("\n")
+    pulled = {module.partition(".")[0] for line in modules for module in line.split()}
+    assert thinkaloud.__version__ in version
+    assert "thinkaloud" in pulled
+    assert sorted(pulled & (HEAVY | {"msgspec", "sqlalchemy"})) == []
+
+
 def test_every_public_name_exists_and_is_documented() -> None:
     page = (ROOT / "docs/reference/api.md").read_text("utf-8")
     headings = re.findall(r"^#+ .*", page, flags=re.MULTILINE)

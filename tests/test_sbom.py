@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_sbom_lists_every_locked_package_with_its_hashes() -> None:
+    """S21."""
     run = subprocess.run(
         [sys.executable, "scripts/sbom.py", "1.2.3"], cwd=ROOT, capture_output=True, check=True, text=True
     )
