@@ -8,7 +8,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import flet as ft
 from tests.patience import PATIENCE_S
@@ -122,6 +122,21 @@ class FletScreen:
             arg=number,
             polling=15,
         )
+
+    def prefer_motion(self, motion: Literal["reduce", "no-preference"]) -> None:
+        """Set what the person wants of motion, and wait until Flutter has heard of it from the browser."""
+
+        async def motion_reduced() -> bool:
+            features = await ft.SemanticsService().get_accessibility_features()
+            return features.disable_animations or features.reduce_motion
+
+        def known() -> bool:
+            asked = self.site.call(lambda: self.flet_page.run_task(motion_reduced))
+            self.wait_until(asked.done)
+            return asked.result() is (motion == "reduce")
+
+        self.page.emulate_media(reduced_motion=motion)
+        self.wait_until(known)
 
     def wait_until(self, condition: Callable[[], object]) -> None:
         """Wait until something is so, while the browser goes on."""

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_MS, PATIENCE_S
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.flutter import KoderThinkingBlock, web_server
-from thinkaloud.surfaces.flutter.page_tasks import has_browser
+from thinkaloud.surfaces.flutter.page_tasks import find_session, has_browser
 from thinkaloud.surfaces.flutter.web_server import AppServer
 
 
@@ -61,7 +61,8 @@ def test_nothing_is_loaded_from_another_host_and_a_closed_page_leaves_nothing(
 ) -> None:
     """Everything comes from this machine. Without the policy, the proxy sees a library being fetched.
 
-    A block goes on streaming after its page was closed, and its clock ends when the page cannot come back.
+    A block goes on streaming after its page was closed and after Flet has deleted its session. Its clock ends
+    when the page cannot come back.
     """
     monkeypatch.setenv("FLET_SESSION_TIMEOUT", "1")
     screen, urls = visit(browser, flet_site, proxy)
@@ -81,9 +82,12 @@ def test_nothing_is_loaded_from_another_host_and_a_closed_page_leaves_nothing(
     other.wait_until(lambda: not has_browser(screen.flet_page))
     flet_site.call(lambda: block.append(" More of it."))
     flet_site.call(block.redraw)
-    assert block.view is not None
-    assert block.view.steps[0].text == "Let me see. More of it."
     other.wait_until(lambda: "_run_clock" not in flet_site.call(lambda: repr(asyncio.all_tasks())))
+    other.wait_until(lambda: find_session(screen.flet_page) is None)
+    flet_site.call(lambda: block.append(" The end."))
+    flet_site.call(block.redraw)
+    assert block.view is not None
+    assert block.view.steps[0].text == "Let me see. More of it. The end."
     other.page.context.close()
 
 

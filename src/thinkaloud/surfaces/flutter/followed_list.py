@@ -5,7 +5,7 @@ import asyncio
 import flet as ft
 
 from thinkaloud.surfaces.flutter.frame_timer import FRAME_S
-from thinkaloud.surfaces.flutter.page_tasks import has_browser, start_task
+from thinkaloud.surfaces.flutter.page_tasks import find_page, has_browser, start_task
 
 END_DISTANCE = 24
 """Pixels from the end within which the person is at the end."""
@@ -30,14 +30,16 @@ class FollowedList(ft.ListView):
 
     def follow_end(self) -> None:
         """Go to the end, unless the person has scrolled away."""
-        if self._mounted and self.follow and not self._going:
+        page = find_page(self) if self._mounted else None
+        if page is not None and self.follow and not self._going:
             self._going = True
-            start_task(self.page, self._go_to_end)
+            start_task(page, self._go_to_end)
 
     async def _go_to_end(self) -> None:
         await asyncio.sleep(2 * FRAME_S)  # what grew is drawn by then
         self._going = False
-        if self._mounted and self.follow and has_browser(self.page):
+        page = find_page(self) if self._mounted else None
+        if page is not None and self.follow and has_browser(page):
             await self.scroll_to(offset=-1, duration=0)
 
     def _scrolled(self, event: ft.OnScrollEvent) -> None:

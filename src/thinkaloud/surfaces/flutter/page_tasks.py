@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, ParamSpec
 
 import flet as ft
+from flet.messaging.session import Session
 
 Arguments = ParamSpec("Arguments")
 
@@ -32,12 +33,32 @@ def start_task(
         task.add_done_callback(_tasks.discard)
 
 
+def find_page(control: ft.Control) -> ft.Page | None:
+    """Return the page of a control that was mounted; None once Flet has deleted the session of that page."""
+    try:
+        page = control.page
+    except RuntimeError:
+        return None
+    return None if find_session(page) is None else page
+
+
+def find_session(page: ft.Page) -> Session | None:
+    """Return the session of a page, which Flet deletes some time after the browser has gone."""
+    try:
+        return page.session
+    except RuntimeError:
+        return None
+
+
 def has_browser(page: ft.Page) -> bool:
     """Return whether a browser shows the page now."""
-    return page.session.connection is not None
+    session = find_session(page)
+    return session is not None and session.connection is not None
 
 
 def has_closed(page: ft.Page) -> bool:
     """Return whether the browser has been away for so long that it cannot come back."""
-    expires_at = page.session.expires_at
-    return expires_at is not None and expires_at < datetime.now(UTC)
+    session = find_session(page)
+    if session is None:
+        return True
+    return session.expires_at is not None and session.expires_at < datetime.now(UTC)
