@@ -33,7 +33,7 @@ from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, strea
 from thinkaloud.client.api import ResponseReader
 from thinkaloud.client.response import MIB
 from thinkaloud.transcript import BlockStatus, Ending, Turn, fold
-from thinkaloud.wire import WireLimits
+from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 
 ENTIRE = b"".join(STORY)
 GZIPPED = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
@@ -42,15 +42,19 @@ IDLE_S = 3.0
 """Longer than a busy machine lets a server of these tests wait for its turn."""
 
 
-async def events_of(upstream: Upstream, http_client: Client, **options: WireLimits) -> list[Event]:
-    batches = send(prepared(upstream.route()), client=http_client, **options)
+async def events_of(
+    upstream: Upstream, http_client: Client, limits: WireLimits = DEFAULT_LIMITS
+) -> list[Event]:
+    batches = send(prepared(upstream.route()), client=http_client, limits=limits)
     return [event async for batch in batches for event in batch.events]
 
 
-def read_turn(act: RequestHandler, http_client: Client | None = None, **options: WireLimits) -> Turn:
+def read_turn(
+    act: RequestHandler, http_client: Client | None = None, limits: WireLimits = DEFAULT_LIMITS
+) -> Turn:
     async def scenario() -> list[Event]:
         async with serve_upstream(act) as upstream, http_client or make_client() as opened:
-            return await events_of(upstream, opened, **options)
+            return await events_of(upstream, opened, limits)
 
     return fold(run(scenario()))
 

@@ -276,9 +276,10 @@ def test_client_that_disconnects_ends_its_turn(tmp_path: Path) -> None:
             http.post(f"{caller.url}/v1/chat/completions", json=body) as response,
         ):
             await response.content.readline()
-        (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+        while not (sessions := (await caller.call("GET", "/api/sessions"))["items"]):
+            await asyncio.sleep(0.02)  # a first question is stored within 50 ms
         while True:
-            turns = (await caller.call("GET", f"/api/sessions/{session['id']}"))["turns"]
+            turns = (await caller.call("GET", f"/api/sessions/{sessions[0]['id']}"))["turns"]
             if turns[0]["state"] != "running":
                 break
             await asyncio.sleep(0.02)

@@ -16,16 +16,16 @@ def test_feed_returns_entries_in_order_and_none_after_its_time() -> None:
     async def scenario() -> None:
         feed = EntryFeed()
         entries = [Entry(number, BlockGrew(0, "a")) for number in range(3)]
-        assert await feed.take(0.01) == []
+        assert (await feed.take(0.01)).entries == []
         feed.append(entries[0])
         feed.append(entries[1])
-        assert await feed.take(10) == entries[:2]
+        assert (await feed.take(10)).entries == entries[:2]
         waiting = asyncio.create_task(feed.take(10))
         await asyncio.sleep(0)
         feed.append(entries[2])
-        assert await waiting == entries[2:]
+        assert (await waiting).entries == entries[2:]
         feed.close()
-        assert await feed.take(10) == []
+        assert (await feed.take(10)).entries == []
         feed.append(entries[0])
         assert not feed.waiting
 

@@ -163,6 +163,9 @@ class EventSink(Protocol):
     def emit(self, event: Event, at_ms: int | None = None) -> None:
         """Stamp an event and append it to the turn."""
 
+    def pass_on(self, data: bytes, *, ended: bool) -> None:
+        """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
+
     def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
         """Send a request."""
 
@@ -212,6 +215,8 @@ class ReplyRunner:
                         sink.emit(event, at_ms - batch.waited_ms)
                 elif not (type(event) is UsageReported and turn.replies):
                     sink.emit(event, at_ms)
+        if self._parent is None:
+            sink.pass_on(batch.data, ended=self._mapper.end is not None)
 
     def _close(self, end: TurnEnded) -> None:
         turn, continues = self._sink.turn, self._continues(end)

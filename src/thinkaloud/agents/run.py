@@ -7,6 +7,7 @@ can be resumed from its entries, in this process or in another one.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection
+from typing import Protocol
 
 import msgspec
 
@@ -60,6 +61,13 @@ _SUMMARY_TOKENS = 100
 _ENDS = (TurnEnded, TurnFailed)
 
 
+class ByteSink(Protocol):
+    """Gets the bytes of a model's response after the entries that were read from them."""
+
+    def __call__(self, data: bytes, *, ended: bool) -> None:
+        """Take bytes. `ended` tells that the response has ended with them, or before."""
+
+
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """The environment of a run: the catalog, the HTTP client and the clock."""
 
@@ -68,6 +76,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock = msgspec.field(default_factory=monotonic_clock)
     silence_notice_s: float = 30.0
     """A notice is given when the model has sent nothing for this long."""
+    byte_sink: ByteSink | None = None
+    """Gets the responses to the run's own requests, byte for byte."""
 
 
 class Run:
@@ -185,9 +195,15 @@ class Run:
         self._sink(entry)
         return entry
 
+    def pass_on(self, data: bytes, *, ended: bool) -> None:
+        """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
+        if self._context.byte_sink is not None:
+            self._context.byte_sink(data, ended=ended)
+
     def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
         """Send a request."""
-        return send(prepared, client=self._context.client)
+        keep_bytes = self._context.byte_sink is not None
+        return send(prepared, client=self._context.client, keep_bytes=keep_bytes)
 
     async def wait_for_decision(self, block: int) -> ApprovalDecision:
         """Wait until a person has approved or denied a call."""

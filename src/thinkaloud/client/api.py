@@ -47,15 +47,21 @@ _T = TypeVar("_T")
 
 
 class EventBatch(NamedTuple):
-    """The events completed by one read of the response."""
+    """The events completed by one read of the response, or by several if the first ones completed none."""
 
     events: list[Event]
     waited_ms: int
     """Time from sending the request to the first byte of the response."""
+    data: bytes = b""
+    """What was read, if `send` was asked to keep it. Bytes after the end of the turn have no events."""
 
 
 async def send(
-    prepared: PreparedRequest, *, client: Client | None = None, limits: WireLimits = DEFAULT_LIMITS
+    prepared: PreparedRequest,
+    *,
+    client: Client | None = None,
+    limits: WireLimits = DEFAULT_LIMITS,
+    keep_bytes: bool = False,
 ) -> AsyncGenerator[EventBatch, None]:
     """Send a request and yield the events of its response, one batch for each read.
 
@@ -69,8 +75,11 @@ async def send(
         response, notes = await _open_response(client, route, prepared)
         stack.callback(response.close)
         reader = ResponseReader(route, limits)
+        chunks: list[bytes] = []
         while not reader.finished:
             events = await reader.next_events(response)
+            if keep_bytes:
+                chunks.append(reader.chunk)
             if not events:
                 continue
             if isinstance(events[-1], TurnFailed):
@@ -78,9 +87,11 @@ async def send(
             if notes:
                 events[1:1] = [NoticeGiven("not_honoured", note) for note in notes]
                 notes = ()
-            yield EventBatch(events, response.waited_ms)
-        if reader.ended_by_provider:
-            await response.drain()
+            yield EventBatch(events, response.waited_ms, b"".join(chunks))
+            chunks.clear()
+        rest = await response.drain() if reader.ended_by_provider else b""
+        if keep_bytes and rest:
+            yield EventBatch([], response.waited_ms, rest)
 
 
 async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
@@ -129,7 +140,7 @@ async def entries(
     now_ms, seq = clock or monotonic_clock(), 0
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
-        async for events, waited_ms in batches:
+        async for events, waited_ms, _ in batches:
             at_ms = now_ms()
             for event in events:
                 yield Entry(seq, event, at_ms - waited_ms if type(event) is TurnStarted else at_ms)
@@ -142,7 +153,7 @@ async def stream(
     """Yield the answer as events, as they arrive."""
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
-        async for events, _ in batches:
+        async for events, *_ in batches:
             for event in events:
                 yield event
 
@@ -190,11 +201,14 @@ class ResponseReader:
         self.finished = False
         self.ended_by_provider = False
         """Whether the provider itself ended the turn."""
+        self.chunk = b""
+        """The bytes of the last read; none at the end."""
 
     async def next_events(self, response: ResponseStream) -> list[Event]:
         """Return the events that the next chunk of the response completes."""
+        self.chunk = b""
         try:
-            chunk = await response.read()
+            self.chunk = chunk = await response.read()
         except ProviderFault as fault:
             return self._break(fault.code, str(fault))
         events = self._reader.feed(chunk) if chunk else self._reader.close()

@@ -243,16 +243,17 @@ class ResponseStream:
         self._response.abort()
         self._response.close()
 
-    async def drain(self) -> None:
-        """Keep the connection for the next request if the response ends soon; drop it otherwise."""
-        bytes_left = _DRAIN_BYTES
+    async def drain(self) -> bytes:
+        """Return the rest if it ends soon, and keep the connection for the next request; else drop it."""
+        rest = b""
         try:
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
                 async with asyncio.timeout(_DRAIN_S):
-                    while bytes_left > 0 and (chunk := await self._response.read()):
-                        bytes_left -= len(chunk)
+                    while len(rest) < _DRAIN_BYTES and (chunk := await self._response.read()):
+                        rest += chunk
         finally:
             self.close()
+        return rest if self._inflater is None else self._inflater.feed(rest)
 
     async def _next(self) -> bytes:
         """Read from the connection; if it broke, return the bytes that were still buffered."""

@@ -62,6 +62,8 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON Schema that the answer must match."""
     stream: bool = False
     include_usage: bool = True
+    refers_to_ids: bool = False
+    """Whether the client may name this response, or items of it, in place of sending them again."""
     continues: str = ""
     """The id of the response that this request continues, if the client named it instead of sending it."""
     text_tools: frozenset[str] = frozenset()

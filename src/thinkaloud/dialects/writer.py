@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from thinkaloud.canon import Event, Finish, Kind, TurnFailed
+from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.transcript import Block, Ending, Turn
 
 THOUGHT_REFERENCE = "thinkaloud."
@@ -66,6 +67,8 @@ class ResponseFormat(NamedTuple):
     stream_type: str = "text/event-stream; charset=utf-8"
     """The media type of a stream; a whole response is JSON."""
     stream_headers: tuple[tuple[bytes, bytes], ...] = ()
+    relay_rules: RelayRules | None = None
+    """When the bytes of a provider can be the response; None if no provider speaks the dialect."""
 
 
 def thought_reference(head: ResponseHead, block: Block) -> str:

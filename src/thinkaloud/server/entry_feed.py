@@ -1,39 +1,67 @@
 """Passes the entries of a running turn to one response in the same process, before they are committed.
 
-A response whose client reads too slowly is not waited for: the feed closes, and the response reads the rest
-from the log.
+With them come the provider's bytes, if the response can send them on. A response whose client reads too
+slowly is not waited for: the feed closes, and the response reads the rest from the log.
 """
 
 import asyncio
+from typing import NamedTuple
 
 from thinkaloud.canon import Entry
 from thinkaloud.client.response import StallTimer
 
 MAX_WAITING_ENTRIES = 1_000
 """A minute of a fast model."""
+MAX_WAITING_BYTES = 1024 * 1024
+
+
+class FeedBatch(NamedTuple):
+    """Entries, and the bytes of the provider that they were read from."""
+
+    entries: list[Entry]
+    data: bytes = b""
+    ended: bool = False
+    """Whether the provider's response has ended with these bytes, or before."""
+    with_bytes: bool = True
+    """Whether the bytes come with or after their entries. Entries that were read from the log have none."""
 
 
 class EntryFeed:
     """The entries of one turn that its response has not taken yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: str = "") -> None:
+        self.dialect = dialect
+        """The dialect whose bytes the response can send on; empty if it writes its own."""
         self._entries: list[Entry] = []
+        self._data: list[bytes] = []
+        self._data_bytes = 0
+        self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
         self._timer = StallTimer(self._wake)
         self.closed = False
         """Whether no more entries are added."""
+        self.overflowed = False
+        """Whether it was closed because too much waits in it. Its bytes lack their last entries then."""
 
     @property
     def waiting(self) -> bool:
-        """Whether there are entries to take."""
-        return bool(self._entries)
+        """Whether there is something to take."""
+        return bool(self._entries or self._data)
 
     def append(self, entry: Entry) -> None:
         """Add the next entry of the turn, unless the feed is closed."""
-        if len(self._entries) >= MAX_WAITING_ENTRIES:
-            self.closed = True
+        if len(self._entries) >= MAX_WAITING_ENTRIES or self._data_bytes > MAX_WAITING_BYTES:
+            self.closed = self.overflowed = True
         if not self.closed:
             self._entries.append(entry)
+            self._wake()
+
+    def append_bytes(self, data: bytes, *, ended: bool) -> None:
+        """Add the bytes that the entries before were read from, unless the feed is closed."""
+        if not self.closed:
+            self._data.append(data)
+            self._data_bytes += len(data)
+            self._ended = ended
             self._wake()
 
     def close(self) -> None:
@@ -42,9 +70,9 @@ class EntryFeed:
         self._timer.stop()
         self._wake()
 
-    async def take(self, timeout_s: float) -> list[Entry]:
+    async def take(self, timeout_s: float) -> FeedBatch:
         """Wait for entries and return them; none if the time is over, or the feed is closed."""
-        if not self._entries and not self.closed:
+        if not self.waiting and not self.closed:
             self._waiter = asyncio.get_running_loop().create_future()
             self._timer.start(timeout_s)
             try:
@@ -52,8 +80,9 @@ class EntryFeed:
             finally:
                 self._timer.pause()
                 self._waiter = None
-        entries, self._entries = self._entries, []
-        return entries
+        batch = FeedBatch(self._entries, b"".join(self._data), self._ended, not self.overflowed)
+        self._entries, self._data, self._data_bytes = [], [], 0
+        return batch
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

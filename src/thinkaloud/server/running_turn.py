@@ -75,7 +75,14 @@ class RunningTurn:
         )
         self._clock = monotonic_clock()
         self._started_ms = self._clock()
-        context = RunContext(catalog=gateway.catalog, client=gateway.client, clock=self._clock)
+        self._feed = plan.feed
+        relayed = self._feed is not None and self._feed.dialect == self._route.provider.dialect
+        context = RunContext(
+            catalog=gateway.catalog,
+            client=gateway.client,
+            clock=self._clock,
+            byte_sink=self._pass_on if relayed else None,
+        )
         self._run = Run(
             plan.agent,
             plan.steps,
@@ -83,7 +90,6 @@ class RunningTurn:
             first_request=None if plan.entries else plan.first_request,
             turn=fold_entries(plan.entries),
         )
-        self._feed = plan.feed
         self._chars_left = self._limits.said_chars_per_turn
         self._image_chars_left = self._limits.image_chars_per_turn
         self._reasoning_chars: dict[int, int] = {}
@@ -162,6 +168,11 @@ class RunningTurn:
             self._state = state_of(event)
         if self._error is not None or self._writer.taken_over:
             self._run_task.cancel()
+
+    def _pass_on(self, data: bytes, *, ended: bool) -> None:
+        """Pass the provider's bytes to the response, unless their entries were not accepted."""
+        if self._feed is not None and self._error is None and not self._writer.taken_over:
+            self._feed.append_bytes(data, ended=ended)
 
     def _check_length(self, event: BlockGrew | ToolFinished) -> None:
         limits = self._limits

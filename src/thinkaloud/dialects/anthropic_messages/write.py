@@ -19,6 +19,7 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.dialects.anthropic_messages.read import NAME
+from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.dialects.writer import (
     ErrorReport,
     ResponseFormat,
@@ -231,4 +232,9 @@ def _usage(usage: Usage) -> dict[str, object]:
     return counts
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, error_body)
+RESPONSE_FORMAT = ResponseFormat(
+    Writer,
+    write_whole,
+    error_body,
+    relay_rules=RelayRules(thought_marks=(b'"thinking"', b'"redacted_thinking"')),
+)

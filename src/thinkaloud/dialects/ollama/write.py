@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from thinkaloud.canon import BlockEnded, BlockGrew, Event, Finish, Kind, TurnEnded, TurnFailed
+from thinkaloud.dialects.relay import JSON_LINES, RelayRules
 from thinkaloud.dialects.writer import (
     ErrorReport,
     ResponseFormat,
@@ -78,4 +79,10 @@ def _ending(turn: Turn) -> dict[str, object]:
     return {"done": True, "done_reason": reason, **known_counts}
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, error_body, "application/x-ndjson")
+RESPONSE_FORMAT = ResponseFormat(
+    Writer,
+    write_whole,
+    error_body,
+    "application/x-ndjson",
+    relay_rules=RelayRules(thought_marks=(b'"thinking"',), framing=JSON_LINES),
+)

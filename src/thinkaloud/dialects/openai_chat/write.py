@@ -1,5 +1,7 @@
 """Writes OpenAI Chat Completions, streamed and whole. Thoughts have the field `reasoning_content`."""
 
+import msgspec
+
 from thinkaloud.canon import (
     BlockGrew,
     BlockStarted,
@@ -11,6 +13,7 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
 )
+from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.dialects.writer import (
     ResponseFormat,
     ResponseHead,
@@ -148,4 +151,29 @@ def _usage(usage: Usage) -> dict[str, object] | None:
     return counts
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, openai_error)
+class _UsageChunk(msgspec.Struct):
+    choices: list[msgspec.Raw]
+    usage: msgspec.Raw
+
+
+_usage_decoder = msgspec.json.Decoder(_UsageChunk)
+
+
+def _is_usage(frame: bytes) -> bool:
+    """Return whether a chunk has counts and no choice. Clients that did not ask for it may fail on it."""
+    try:
+        return not _usage_decoder.decode(frame.strip().removeprefix(b"data:")).choices
+    except msgspec.MsgspecError:
+        return False
+
+
+RESPONSE_FORMAT = ResponseFormat(
+    Writer,
+    write_whole,
+    openai_error,
+    relay_rules=RelayRules(
+        thought_marks=(b'"reasoning_content"',),
+        foreign_marks=(b'"reasoning"', b'"reasoning_details"'),
+        is_usage=_is_usage,
+    ),
+)

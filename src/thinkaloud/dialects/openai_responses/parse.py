@@ -99,6 +99,7 @@ class _Body(msgspec.Struct):
     text: _TextOptions | None = None
     previous_response_id: str | None = None
     background: bool | None = None
+    store: bool | None = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -133,6 +134,7 @@ def parse_request(data: bytes) -> ClientRequest:
         sampling=sampling(body.temperature, body.top_p),
         output_schema=body.text.format.schema if body.text and body.text.format else None,
         stream=bool(body.stream),
+        refers_to_ids=body.store is not False,
         continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
         ignored=tuple(f"the tool of type {name}" for name in other_tools),
     )

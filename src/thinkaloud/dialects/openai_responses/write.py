@@ -15,6 +15,7 @@ from thinkaloud.canon import (
     TurnFailed,
     Usage,
 )
+from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.dialects.writer import (
     ResponseFormat,
     ResponseHead,
@@ -249,4 +250,6 @@ def _usage(usage: Usage) -> dict[str, object]:
     }
 
 
-RESPONSE_FORMAT = ResponseFormat(Writer, write_whole, openai_error)
+RESPONSE_FORMAT = ResponseFormat(
+    Writer, write_whole, openai_error, relay_rules=RelayRules(thought_marks=(b'"reasoning"',))
+)

@@ -17,16 +17,18 @@ from thinkaloud.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, Tu
 from thinkaloud.client.errors import ErrorResponse, may_retry
 from thinkaloud.dialects import CLIENT_FORMATS
 from thinkaloud.dialects.client_request import ClientRequest
+from thinkaloud.dialects.relay import ByteRelay
 from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json, request_id
 from thinkaloud.server.endpoint import ClientGone, RouteRequest
 from thinkaloud.server.endpoints.client_identity import session_client
 from thinkaloud.server.endpoints.place import start_client_turn
-from thinkaloud.server.entry_feed import EntryFeed
+from thinkaloud.server.endpoints.stream_body import StreamBody
+from thinkaloud.server.entry_feed import EntryFeed, FeedBatch
 from thinkaloud.server.errors import HttpErrorResponse
 from thinkaloud.server.thought_filter import ThoughtFilter
 from thinkaloud.server.turn_stream import expire_scope
 from thinkaloud.store.archive import decode_entries
-from thinkaloud.store.rows import TurnRow
+from thinkaloud.store.rows import ThinkingShown, TurnRow
 from thinkaloud.transcript import Turn, apply
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -55,7 +57,8 @@ async def respond(request: RouteRequest, dialect: str, receive: Receive, send: S
     """Answer one request of a client that speaks this dialect."""
     parse, response_format = CLIENT_FORMATS[dialect]
     client_request = _with_model(parse(request.raw_body), request.gateway.settings.model)
-    client, feed, started = session_client(request.headers), EntryFeed(), None
+    relayed_dialect = dialect if client_request.stream and response_format.relay_rules else ""
+    client, feed, started = session_client(request.headers), EntryFeed(relayed_dialect), None
     scope = asyncio.timeout(None)
     try:
         async with scope:
@@ -119,12 +122,14 @@ class _ClientResponse:
         self._gateway = request.gateway
         self._row = row
         self._head = _response_head(row, client_request, request.headers)
+        self._shown = request.grant.thinking_of(row)
+        self._relay = self._make_relay(client_request, response_format)
         self._extra_headers = [(CONTEXT_HEADER, f"/api/turns/{row.id}/context".encode())]
         if client_request.ignored:
             ignored = ", ".join(client_request.ignored).encode("ascii", "replace")
             self._extra_headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         self._format = response_format
-        self._filter = ThoughtFilter(request.grant.thinking_of(row))
+        self._filter = ThoughtFilter(self._shown)
         self._send = send
         self._feed: EntryFeed
         self._request_id = request_id(row.id)
@@ -135,36 +140,44 @@ class _ClientResponse:
         self._feed = feed
         await (self._send_stream() if stream else self._send_whole())
 
+    def _make_relay(self, request: ClientRequest, response_format: ResponseFormat) -> ByteRelay | None:
+        """Return how the bytes of a provider of the same dialect are sent on; None if they may not be."""
+        rules, default = response_format.relay_rules, _REASONING_FIELDS[:1]
+        changed = request.refers_to_ids or request.text_tools or self._head.reasoning_fields != default
+        if rules is None or changed or self._shown is not ThinkingShown.ALL:
+            return None
+        return ByteRelay(rules, include_usage=request.include_usage)
+
     async def _send_stream(self) -> None:
-        entries = await self._first_entries()
-        if failure := _early_failure(entries):
+        batch = await self._first_batch()
+        if failure := _early_failure(batch.entries):
             await self._send_failure(failure)
             return
         self._extra_headers += self._format.stream_headers
         await self._send_head(200, self._format.stream_type)
-        async for data in self._stream_data(entries):
+        async for data in self._stream_data(batch):
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
 
-    async def _next_entries(self, timeout_s: float) -> list[Entry] | None:
-        """Return the next entries that the user may see; None if the time is over first.
+    async def _next_batch(self, timeout_s: float) -> FeedBatch:
+        """Return the next entries that the user may see; none if the time is over first.
 
         They are passed on before they are committed. Only the start and the end of a turn wait for that.
         """
         if not self._feed.closed or self._feed.waiting:
-            taken = await self._feed.take(timeout_s)
-            self._last = taken[-1].seq if taken else self._last
-            if taken or not self._feed.closed:
-                return self._visible(taken) or None
-        return await self._next_committed(timeout_s)
+            batch = await self._feed.take(timeout_s)
+            self._last = batch.entries[-1].seq if batch.entries else self._last
+            if batch.entries or not self._feed.closed:
+                return batch._replace(entries=self._visible(batch.entries))
+        return FeedBatch(await self._next_committed(timeout_s), with_bytes=False)
 
-    async def _next_committed(self, timeout_s: float) -> list[Entry] | None:
+    async def _next_committed(self, timeout_s: float) -> list[Entry]:
         """Return the next entries from the log: of a turn that another process has, or to a slow client."""
         log, key = self._gateway.log, self._row.key
         span = await log.read(key, self._last)
         if not span.lines and not span.ended:
             if not await log.wait_for_change(key, self._last, timeout_s):
-                return None
+                return []
             span = await log.read(key, self._last)
         self._last = span.last if span.lines else self._last
         return self._visible(decode_entries(span.lines))
@@ -173,49 +186,43 @@ class _ClientResponse:
         """Return what the client gets to know of these entries."""
         return [visible for entry in entries for visible in self._filter.feed(_with_failure(entry))]
 
-    async def _first_entries(self) -> list[Entry]:
+    async def _first_batch(self) -> FeedBatch:
         """Return the entries up to the first block or the end, or what there is when patience ends."""
-        entries: list[Entry] = []
+        first = FeedBatch([])
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _PATIENCE_S
-        while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in entries):
+        while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in first.entries):
             if (left_s := deadline - loop.time()) <= 0:
                 break
-            entries += await self._next_entries(left_s) or ()
-        return entries
+            batch = await self._next_batch(left_s)
+            first = batch._replace(entries=first.entries + batch.entries, data=first.data + batch.data)
+        return first
 
-    async def _stream_data(self, entries: list[Entry] | None) -> AsyncIterator[bytes]:
-        writer, turn, heartbeat_s = (
-            self._format.make_writer(self._head),
-            Turn(),
+    async def _stream_data(self, batch: FeedBatch) -> AsyncIterator[bytes]:
+        body, heartbeat_s = (
+            StreamBody(self._format.make_writer(self._head), self._relay),
             self._gateway.settings.heartbeat_s,
         )
         loop = asyncio.get_running_loop()
         sent_s = loop.time()
         while True:
             # Entries that the user may not see leave a stream as silent as none.
-            data = writer.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
-            end = b""
-            for entry in entries or ():
-                apply(turn, entry)
-                if turn.live:
-                    data += writer.feed(entry.event, turn)
-                else:
-                    end = writer.feed(entry.event, turn)
-            if data:
-                yield data
+            keep_alive = body.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
+            data, end = body.feed(batch)
+            if keep_alive or data:
+                yield keep_alive + data
                 sent_s = loop.time()
-            if not turn.live:
+            if not body.live:
                 # The client may send its next request at once, and then the turn must be found.
                 await self._gateway.turns.wait_until_saved(self._row.key)
                 yield end
                 return
-            entries = await self._next_entries(heartbeat_s)
+            batch = await self._next_batch(heartbeat_s)
 
     async def _send_whole(self) -> None:
         turn = Turn()
         while turn.live:
-            for entry in await self._next_entries(self._gateway.settings.heartbeat_s) or ():
+            for entry in (await self._next_batch(self._gateway.settings.heartbeat_s)).entries:
                 apply(turn, entry)
                 if isinstance(entry.event, TurnFailed):
                     await self._send_failure(entry.event)
