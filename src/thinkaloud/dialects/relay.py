@@ -83,6 +83,5 @@ class ByteRelay:
     def _without_usage(self, data: bytes) -> bytes:
         is_usage = self._rules.is_usage
         assert is_usage is not None
-        ends = b"|".join(map(re.escape, self._rules.framing.ends))
-        frames = re.findall(rb".*?(?:%b)|.+" % ends, data, re.DOTALL)
-        return b"".join(frame for frame in frames if not is_usage(frame))
+        end = next((end for end in self._rules.framing.ends if end in data), b"\n\n")
+        return end.join(frame for frame in data.split(end) if not is_usage(frame))

@@ -161,6 +161,8 @@ _usage_decoder = msgspec.json.Decoder(_UsageChunk)
 
 def _is_usage(frame: bytes) -> bool:
     """Return whether a chunk has counts and no choice. Clients that did not ask for it may fail on it."""
+    if b"[]" not in frame:
+        return False
     try:
         return not _usage_decoder.decode(frame.strip().removeprefix(b"data:")).choices
     except msgspec.MsgspecError:
