@@ -54,7 +54,7 @@ def _run_copy(options: argparse.Namespace) -> int:
     print_columns([("table", "rows", "SHA-256"), *rows])
     total = sum(digest.rows for digest in digests)
     source, target = _name(options.source), _name(options.target)
-    print(clean(command_words().text("db_copied", name=source, reason=target, n=total)), file=sys.stderr)
+    print(clean(command_words().text("db_copied", source=source, target=target, n=total)), file=sys.stderr)
     return EXIT_OK
 
 
@@ -79,11 +79,11 @@ class _CopyProgress(ProgressLine):
         super().__init__()
         self._shown_at = 0.0
 
-    def show(self, table: str, done: int, of: int) -> None:
+    def show(self, table: str, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self._shown_at >= _SHOWN_EVERY_S:
             self._shown_at = now
-            self.write(command_words().text("db_copying", name=table, reason=f"{of:,}", n=done))
+            self.write(command_words().text("db_copying", name=table, n=done, total=f"{total:,}"))
 
 
 def _open_source(address: str) -> "AbstractContextManager[Connection]":
