@@ -19,7 +19,7 @@ import msgspec
 
 from thinkaloud.canon import BlockGrew, Entry, OutOfOrder
 from thinkaloud.store.archive_reader import ArchiveReader
-from thinkaloud.store.database import Batch, Database, DatabaseReplaced, NotSaved, Query, one_after_the_other
+from thinkaloud.store.database import Batch, Database, DatabaseReplaced, NotSaved, Query, in_sequence
 from thinkaloud.store.failover import missing_batches, stored_positions
 from thinkaloud.store.finish import finished_from_log, save_finished, save_lines
 from thinkaloud.store.follow import TurnFollower
@@ -227,7 +227,7 @@ class EventLog:
             self._pending_since_s = None
         try:
             save = partial(save_lines, key=live.turn, turn=turn, lines=lines, epoch=live.epoch, logged=logged)
-            save_short = save if start is None else one_after_the_other(start, save)
+            save_short = save if start is None else in_sequence(start, save)
             finished = await self._database.write_short(save_short)
         except Exception as error:  # any failure: the usual path tries again
             if not isinstance(error, NotSaved):
