@@ -6,7 +6,7 @@ from thinkaloud.client import Options, prepare
 from thinkaloud.context import read_conversation
 from thinkaloud.dialects import build_request
 
-conversation = read_conversation(Path("examples/conversation.json").read_bytes())
+conversation = read_conversation(Path(__file__).with_name("conversation.json").read_bytes())
 options = Options(tools=conversation.tools)
 
 for model in ("anthropic/claude-opus-4.5", "deepseek/deepseek-v4-pro", "openai/gpt-5"):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import thinkaloud
 
-turn = thinkaloud.read(Path("examples/responses/claude.sse").read_bytes())
+response = Path(__file__).parent / "responses" / "claude.sse"
+turn = thinkaloud.read(response.read_bytes())
 
 print(f"{turn.model}, read as {turn.dialect}")
 for block in turn.blocks:

@@ -7,5 +7,6 @@ import msgspec
 import thinkaloud
 from thinkaloud.view import thinking_block
 
-turn = thinkaloud.read(Path("examples/responses/claude.sse").read_bytes())
+response = Path(__file__).parent / "responses" / "claude.sse"
+turn = thinkaloud.read(response.read_bytes())
 print(msgspec.json.format(msgspec.json.encode(thinking_block(turn)), indent=2).decode())

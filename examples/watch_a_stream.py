@@ -7,7 +7,8 @@ from thinkaloud.canon import BlockGrew
 
 reader = thinkaloud.Reader()
 turn = thinkaloud.Turn()
-body = Path("examples/responses/deepseek.sse").read_bytes()
+response = Path(__file__).parent / "responses" / "deepseek.sse"
+body = response.read_bytes()
 chunks = [body[start : start + 120] for start in range(0, len(body), 120)]
 
 for events in [*map(reader.feed, chunks), reader.close()]:

@@ -194,10 +194,10 @@ def test_dots_in_expected_output_match_any_lines() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
-def test_an_example_runs(example: Path) -> None:
+def test_an_example_runs_in_any_folder(example: Path, tmp_path: Path) -> None:
     completed = subprocess.run(
         [sys.executable, "-W", "error", example],
-        cwd=ROOT,
+        cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.ask_stored import _interrupts
-from thinkaloud.cli.gateway import ServerChoice, open_backend, store_installed
+from thinkaloud.cli.gateway import ServerChoice, open_backend
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.store.file_lock import FileLock, LockHolder, lock_holder, lock_path, publish_address
 from thinkaloud.surfaces.backend import BackendUnreachable, Question
@@ -151,10 +151,6 @@ def test_lock_file_that_is_being_written_has_no_address(tmp_path: Path) -> None:
         path.write_bytes(b'{"pid":1')
         assert lock_holder(path) == LockHolder(0)
     assert lock_holder(path) is None
-
-
-def test_store_packages_are_found() -> None:
-    assert store_installed()
 
 
 @in_event_loop

@@ -280,7 +280,7 @@ Endless = tuple[Callable[[UpstreamRequest], Awaitable[None]], dict[str, int], st
 MOST_CHARS = 50_000
 ENDLESS: dict[str, Endless] = {
     "thought": (_think, {"reasoning_chars_per_block": MOST_CHARS}, "reasoning_chars_per_block"),
-    "answer": (_answer, {"said_chars_per_turn": MOST_CHARS}, "said_chars_per_turn"),
+    "answer": (_answer, {"text_chars_per_turn": MOST_CHARS}, "text_chars_per_turn"),
     "line": (_one_line, {}, ""),
 }
 

@@ -324,7 +324,7 @@ def test_r058_context_mode_can_be_chosen(tmp_path: Path) -> None:
     ("limit", "script"),
     [
         ("reasoning_chars_per_block", {"thinking": "think " * 50, "text": "x", "delay_ms": 10}),
-        ("said_chars_per_turn", {"text": "words " * 50, "delay_ms": 10}),
+        ("text_chars_per_turn", {"text": "words " * 50, "delay_ms": 10}),
     ],
 )
 def test_turn_beyond_a_limit_is_ended(tmp_path: Path, limit: str, script: dict[str, Any]) -> None:

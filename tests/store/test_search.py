@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, delete, select, text, update
+from sqlalchemy import Connection, delete, func, select, text, update
 from tests.store.engines import ENGINES, POSTGRES, empty_tables
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import (
@@ -251,6 +251,9 @@ def test_deleted_session_leaves_no_words_in_the_index(conn: Connection, ana: Own
 def test_index_of_other_rules_is_rebuilt(conn: Connection, ana: Owner, session: Session) -> None:
     for at in range(search.BATCH_SIZE // 2 + 1):
         exchange(conn, session, f"plum {at}", "a thought", "a pear")
+    oldest = select(func.min(messages.c.key)).scalar_subquery()
+    # PostgreSQL now has the oldest message behind all others.
+    conn.execute(update(messages).where(messages.c.key == oldest).values(name=messages.c.name))
     hits_before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
     assert search.index_current(conn)
     conn.execute(update(facts).values(value="0, Unicode 3.0"))

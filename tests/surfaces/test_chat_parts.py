@@ -1,5 +1,6 @@
 """The parts of the chat that need no screen: commands, attachments, words, replay, approvals."""
 
+import inspect
 import re
 import string
 from pathlib import Path
@@ -8,9 +9,11 @@ import pytest
 from tests.surfaces.memory_backend import thought_and_answer
 
 from thinkaloud.canon import Entry, Refused
+from thinkaloud.cli.words import TEXTS as COMMAND_TEXTS
 from thinkaloud.surfaces.attachments import MAX_BYTES, image_path, read_attachment
 from thinkaloud.surfaces.call_arguments import argument_lines
-from thinkaloud.surfaces.screen_words import ScreenWords
+from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
+from thinkaloud.surfaces.screen_words import ScreenWords, Texts
 from thinkaloud.surfaces.tui.commands import COMMANDS, Command, completions, read_command
 from thinkaloud.surfaces.tui.help import help_text
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
@@ -52,11 +55,12 @@ def test_commands_are_completed_from_their_first_letters() -> None:
     assert completions("/th ") == completions("th") == []
 
 
-def test_every_word_is_in_both_languages_with_the_same_gaps() -> None:
+@pytest.mark.parametrize("table", [TEXTS, FLUTTER_TEXTS, COMMAND_TEXTS], ids=["tui", "flutter", "commands"])
+def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> None:
     def gaps(text: str) -> set[str]:
         return {name for part in text.split("|") for _, name, _, _ in string.Formatter().parse(part) if name}
 
-    for key, texts in TEXTS.items():
+    for key, texts in table.items():
         assert len(texts) == len(LOCALES), key
         assert all(text.strip() for text in texts), key
         assert len({frozenset(gaps(text)) for text in texts}) == 1, key
@@ -65,7 +69,8 @@ def test_every_word_is_in_both_languages_with_the_same_gaps() -> None:
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     paths = [SOURCE.parent / "display.py", *SOURCE.glob("*.py")]
-    source = "\n".join(path.read_text("utf-8") for path in paths if path.name != "words.py")
+    sources = (path.read_text("utf-8") for path in paths if path.name != "words.py")
+    source = "\n".join([inspect.getsource(ScreenWords), *sources])
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))
     assert {key for key in named if not key.startswith("ai.")} <= set(TEXTS)
     families = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Event, Refused
 from thinkaloud.cli.approvals import ApprovalPrompter
+from thinkaloud.cli.extras import install_command, installed
 from thinkaloud.cli.follow import follow_printed
 from thinkaloud.cli.gateway import (
     GatewayClient,
@@ -21,7 +22,6 @@ from thinkaloud.cli.gateway import (
     add_server_options,
     open_backend,
     server_choice,
-    store_installed,
 )
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.cli.gateway.client import TurnInfo
@@ -79,9 +79,9 @@ def keeps_turns(options: argparse.Namespace) -> bool:
     """Return whether the turn is kept. Say once per home why it is not, if it could have been."""
     if options.no_save:
         return False
-    if options.server or store_installed() or lock_holder(lock_path(database_path())) is not None:
+    if options.server or installed("server") or lock_holder(lock_path(database_path())) is not None:
         return True
-    install = "Run: pip install 'thinkaloud[server]'"
+    install = f"Run: {install_command('server')}"
     if options.session:
         raise Refused(f"Sessions need packages that are not installed. {install}")
     note = database_path().with_name(_NOTE_FILE)

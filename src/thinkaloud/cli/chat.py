@@ -5,11 +5,10 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
@@ -77,7 +76,7 @@ def run_chat(options: argparse.Namespace) -> int:
 
 
 async def _chat(options: argparse.Namespace) -> int:
-    with _require_tui_packages():
+    with require_extra("tui"):
         from thinkaloud.surfaces.chat_session import Answerer
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
         from thinkaloud.surfaces.tui.transcript_text import wrapped_text
@@ -104,17 +103,3 @@ async def _chat(options: argparse.Namespace) -> int:
             for line in app.closing_lines(turns_go_on=not inside):
                 print(line, file=sys.stderr)
         return app.return_code or EXIT_OK
-
-
-@contextmanager
-def _require_tui_packages() -> Iterator[None]:
-    """Refuse with the install command if Textual is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("textual", "rich"):
-            raise
-        raise Refused(
-            f"The chat needs the package {error.name}, which is not installed. "
-            "Run: pip install 'thinkaloud[tui]'"
-        ) from None

@@ -70,7 +70,7 @@ def run_set(options: argparse.Namespace) -> int:
     key = _known(options.key)
     value = parse_setting(key, options.value)
     ConfigFile().change({key: value})
-    print(clean(command_words().text("setting", name=key, reason=_shown(value))), file=sys.stderr)
+    print(clean(command_words().text("setting", name=key, value=_shown(value))), file=sys.stderr)
     return EXIT_OK
 
 

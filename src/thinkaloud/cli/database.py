@@ -1,11 +1,12 @@
 """The database of this home: a SQLite file in it, or the PostgreSQL that the settings name."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.settings import database_path, user_config
 from thinkaloud.store.file_lock import FileLock, lock_path
 
@@ -38,20 +39,6 @@ def database_url(given: str = "") -> str:
     return url
 
 
-@contextmanager
-def require_postgres_package() -> Iterator[None]:
-    """Refuse with the install command if the driver of PostgreSQL is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "psycopg":
-            raise
-        raise Refused(
-            "A PostgreSQL database needs the package psycopg, which is not installed. "
-            "Run: pip install 'thinkaloud[postgres]'"
-        ) from None
-
-
 @asynccontextmanager
 async def open_home_database(
     url: str, *, guest: bool = False, full_sync: bool = False
@@ -69,7 +56,7 @@ async def open_home_database(
             await file_database.read(refuse_incomplete_copy)
             yield file_database
         return
-    with require_postgres_package():
+    with require_extra("postgres"):
         from thinkaloud.store.postgres import PostgresConfig, open_postgres
     config = PostgresConfig(pool_url=os.environ.get(POOL_VARIABLE, ""))
     path = lock_path(database_path())

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, ProgressLine, add_json_option, print_json
-from thinkaloud.cli.database import POSTGRES_SCHEMES, require_postgres_package
+from thinkaloud.cli.database import POSTGRES_SCHEMES
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.parser import add_actions
-from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path
 from thinkaloud.cli.table import print_columns
 from thinkaloud.cli.words import command_words
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run_copy(options: argparse.Namespace) -> int:
     """Copy, and print what each table contains."""
-    with require_server_packages():
+    with require_extra("server"):
         digests = asyncio.run(_copy(options.source, options.target))
     if options.json:
         print_json(digests)
@@ -54,7 +54,7 @@ def _run_copy(options: argparse.Namespace) -> int:
     print_columns([("table", "rows", "SHA-256"), *rows])
     total = sum(digest.rows for digest in digests)
     source, target = _name(options.source), _name(options.target)
-    print(clean(command_words().text("db_copied", name=source, reason=target, n=total)), file=sys.stderr)
+    print(clean(command_words().text("db_copied", source=source, target=target, n=total)), file=sys.stderr)
     return EXIT_OK
 
 
@@ -79,16 +79,16 @@ class _CopyProgress(ProgressLine):
         super().__init__()
         self._shown_at = 0.0
 
-    def show(self, table: str, done: int, of: int) -> None:
+    def show(self, table: str, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self._shown_at >= _SHOWN_EVERY_S:
             self._shown_at = now
-            self.write(command_words().text("db_copying", name=table, reason=f"{of:,}", n=done))
+            self.write(command_words().text("db_copying", name=table, n=done, total=f"{total:,}"))
 
 
 def _open_source(address: str) -> "AbstractContextManager[Connection]":
     if _is_postgres(address):
-        with require_postgres_package():
+        with require_extra("postgres"):
             from thinkaloud.store.postgres_snapshot import open_postgres_snapshot
         return open_postgres_snapshot(address)
     from thinkaloud.store.sqlite import open_sqlite_snapshot
@@ -98,7 +98,7 @@ def _open_source(address: str) -> "AbstractContextManager[Connection]":
 
 def _open_target(address: str) -> "AbstractAsyncContextManager[Database]":
     if _is_postgres(address):
-        with require_postgres_package():
+        with require_extra("postgres"):
             from thinkaloud.store.postgres import open_postgres
         return open_postgres(address)
     from thinkaloud.store.sqlite import open_database
@@ -126,6 +126,6 @@ def _name(address: str) -> str:
     """Return the name of a database for messages, without a password."""
     if not _is_postgres(address):
         return str(_file(address))
-    with require_postgres_package():
+    with require_extra("postgres"):
         from thinkaloud.store.postgres_connect import public_name
     return f"the {public_name(address)}"

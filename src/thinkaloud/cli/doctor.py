@@ -7,7 +7,6 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,8 @@ from thinkaloud.cli.console import (
     users_language,
 )
 from thinkaloud.cli.database import database_url
+from thinkaloud.cli.extras import EXTRAS, install_command, installed, require_extra
 from thinkaloud.cli.portuguese import translate_header
-from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import ConfigFile
@@ -40,7 +39,6 @@ from thinkaloud.store.file_lock import lock_holder, lock_path
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _TRIAL_BYTES = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_EXTRAS = {"server": ("sqlalchemy", "starlette", "uvicorn"), "agents": ("mcp", "genai_prices")}
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -157,7 +155,7 @@ def _check_default_model() -> Iterator[tuple[str, str]]:
 
 def _check_database() -> Iterator[tuple[str, str]]:
     if url := database_url():
-        with require_server_packages():
+        with require_extra("server"):
             from thinkaloud.store.postgres_check import check_postgres
         for passed, text in check_postgres(url):
             yield OK if passed else PROBLEM, text
@@ -225,12 +223,11 @@ def _check_local_servers() -> Iterator[tuple[str, str]]:
 
 
 def _check_packages() -> Iterator[tuple[str, str]]:
-    for extra, modules in _EXTRAS.items():
-        missing = [module for module in modules if find_spec(module) is None]
-        if missing:
-            yield NOTE, f"The extra [{extra}] is not installed. Run: pip install 'thinkaloud[{extra}]'"
-        else:
+    for extra in EXTRAS:
+        if installed(extra):
             yield OK, f"The extra [{extra}] is installed."
+        else:
+            yield NOTE, f"The extra [{extra}] is not installed. Run: {install_command(extra)}"
 
 
 _CHECKS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {

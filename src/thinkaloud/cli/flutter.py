@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from thinkaloud.canon import Refused
 from thinkaloud.cli.chat import add_chat_options
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.gateway import INSIDE, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name
@@ -42,7 +42,7 @@ def run_flutter(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    with _require_flutter_packages():
+    with require_extra("flutter"):
         from thinkaloud.surfaces.chat_session import Answerer
         from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
         from thinkaloud.surfaces.flutter.web_server import AppServer
@@ -97,17 +97,3 @@ def _stop_signals(actions: list[Callable[[], object]]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _require_flutter_packages() -> Iterator[None]:
-    """Refuse with the install command if Flet is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("flet", "flet_web", "fastapi", "uvicorn"):
-            raise
-        raise Refused(
-            f"The Flutter app needs the package {error.name}, which is not installed. "
-            "Run: pip install 'thinkaloud[flutter]'"
-        ) from None

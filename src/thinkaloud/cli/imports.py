@@ -223,7 +223,7 @@ class _FileImport:
             for part, conversation in zip(group, imported.conversations, strict=True):
                 self._add(part.conversation, conversation)
             sent += len(group)
-            progress.show("import_sending", sent, of=len(parts))
+            progress.show("import_sending", sent, total=len(parts))
         progress.clear()
 
     def _count(self, turns: int, thoughts: int, calls: int) -> None:
@@ -295,9 +295,9 @@ class _ImportProgress(ProgressLine):
         super().__init__()
         self._name = name
 
-    def show(self, word: str, number: int, of: int = 0) -> None:
+    def show(self, key: str, number: int, total: int = 0) -> None:
         """Show how far the import is."""
-        self.write(command_words().text(word, name=self._name, reason=str(of or ""), n=number))
+        self.write(command_words().text(key, name=self._name, n=number, total=str(total)))
 
 
 def _print_report(report: FileReport) -> None:
@@ -314,9 +314,9 @@ def _print_report(report: FileReport) -> None:
         words.text("import_calls", n=report.calls),
     ]
     key = "import_planned" if report.dry_run else "imported"
-    print(words.text(key, name=one_line(report.file), reason=", ".join(counts)), file=sys.stderr)
+    print(words.text(key, name=one_line(report.file), counts=", ".join(counts)), file=sys.stderr)
     for item in report.unread[:_SHOWN_UNREAD]:
-        text = words.text("import_unread", n=item.count, name=one_line(item.what), reason=str(item.line))
+        text = words.text("import_unread", n=item.count, name=one_line(item.what), line=str(item.line))
         print(f"  {text}", file=sys.stderr)
     if (left := len(report.unread) - _SHOWN_UNREAD) > 0:
         print(f"  {words.text('import_unread_more', n=left)}", file=sys.stderr)

@@ -77,7 +77,7 @@ def run_set(options: argparse.Namespace) -> int:
     place = store_key(name, key)
     words = command_words()
     check = words.text("check_key", name=f"thinkaloud keys test {provider.name}")
-    print(f"{words.text('key_stored', name=name, reason=place)} {check}", file=sys.stderr)
+    print(f"{words.text('key_stored', name=name, place=place)} {check}", file=sys.stderr)
     return EXIT_OK
 
 
@@ -174,7 +174,7 @@ def run_remove(options: argparse.Namespace) -> int:
         raise Refused(
             f"No key is stored for {provider.name}. `thinkaloud keys list` shows where keys come from."
         )
-    print(command_words().text("key_removed", name=name, reason=", ".join(places)), file=sys.stderr)
+    print(command_words().text("key_removed", name=name, places=", ".join(places)), file=sys.stderr)
     return EXIT_OK
 
 

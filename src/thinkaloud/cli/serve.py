@@ -5,14 +5,15 @@ import os
 import re
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
 from thinkaloud.cli.database import database_url, open_home_database
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.settings import (
     BUILTIN_MODEL,
     database_path,
@@ -34,7 +35,6 @@ DEFAULT_GRACE_S = 10
 DEFAULT_TURNS_PER_USER = 200
 DEFAULT_READERS_PER_TURN = 100
 _MAX_GRACE_S = 3600
-_SERVER_PACKAGES = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 
 
@@ -129,7 +129,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def run_serve(options: argparse.Namespace) -> int:
     """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
-    with require_server_packages():
+    with require_extra("server"):
         from thinkaloud.server import run
         from thinkaloud.server.auth import new_start_token
     address = run.ServeOptions(
@@ -273,20 +273,6 @@ def _stored_in(url: str) -> str:
     from thinkaloud.store.postgres_connect import public_name
 
     return f"the {public_name(url)}"
-
-
-@contextmanager
-def require_server_packages() -> Iterator[None]:
-    """Refuse with the install command if a package of the gateway is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SERVER_PACKAGES:
-            raise
-        raise Refused(
-            f"The gateway needs the package {error.name}, which is not installed. "
-            "Run: pip install 'thinkaloud[server]'"
-        ) from None
 
 
 def _host(text: str) -> str:

@@ -150,7 +150,7 @@ async def _rename(client: GatewayClient, options: argparse.Namespace) -> int:
     session = await find_session(client, options.session)
     title = " ".join(options.title)
     await client.rename_session(session.id, title)
-    text = command_words().text("renamed", name=one_line(title), reason=short_id(session.id))
+    text = command_words().text("renamed", session=short_id(session.id), name=one_line(title))
     print(text, file=sys.stderr)
     return EXIT_OK
 
@@ -207,7 +207,7 @@ async def _export(client: GatewayClient, options: argparse.Namespace) -> int:
     text = await client.export(session.id, form, thinking=options.thinking)
     if path is not None:
         _write_new(path, text)
-        print(command_words().text("written", name=one_line(str(path)), reason=form), file=sys.stderr)
+        print(command_words().text("written", name=one_line(str(path)), format=form), file=sys.stderr)
     elif sys.stdout.isatty():
         with paged():
             print(clean(text), end="")

@@ -12,8 +12,8 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.database import database_url, open_home_database
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.pager import paged
-from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path, user_agents
 from thinkaloud.cli.table import print_columns
 
@@ -214,7 +214,7 @@ def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
     """Return a function that runs a command in one transaction and prints its output after the commit."""
 
     def run(options: argparse.Namespace) -> int:
-        with require_server_packages():
+        with require_extra("server"):
             output = asyncio.run(_run_in_database(command, options))
         if getattr(options, "json", False):
             print_json([_public_fields(row) for row in output.rows])

@@ -1,7 +1,7 @@
 """Builds the next request from a conversation, and reports what was sent, withheld or transformed."""
 
 from thinkaloud.context.build import BuiltRequest, build, fingerprint
-from thinkaloud.context.conversation import (
+from thinkaloud.context.context import (
     AnsweredTurn,
     Context,
     Step,

@@ -26,7 +26,7 @@ from thinkaloud.canon.requests import (
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, ResultImages, Route
 from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.cache import place_marks
-from thinkaloud.context.conversation import AnsweredTurn, Context
+from thinkaloud.context.context import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.inputs import (
     INPUT_CODES,

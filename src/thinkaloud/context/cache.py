@@ -11,7 +11,7 @@ import msgspec
 
 from thinkaloud.canon.requests import AssistantMessage, CacheMarks, Message
 from thinkaloud.catalog.rows import CacheForm, Route
-from thinkaloud.context.conversation import Context
+from thinkaloud.context.context import Context
 
 MESSAGE_MARKS = 2
 """With those after tools and system prompt this makes four, the most that Anthropic allows.

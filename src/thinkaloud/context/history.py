@@ -10,7 +10,7 @@ import msgspec
 
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.context.conversation import AnsweredTurn, Step
+from thinkaloud.context.context import AnsweredTurn, Step
 from thinkaloud.transcript import PAUSE_TURN, Block, Ending, Turn
 
 _COMPLETE_ENDINGS = (Ending.ANSWERED, Ending.CALLED_TOOLS, Ending.REASONING_ONLY, Ending.EMPTY)

@@ -16,7 +16,7 @@ from thinkaloud.canon import SealForm
 from thinkaloud.canon.requests import OutputFormat, Sampling, ThinkingParameters
 from thinkaloud.catalog.catalog import without_vendor
 from thinkaloud.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
-from thinkaloud.context.conversation import AnsweredTurn
+from thinkaloud.context.context import AnsweredTurn
 from thinkaloud.context.history import SentTurn
 
 

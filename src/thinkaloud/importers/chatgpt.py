@@ -10,10 +10,15 @@ from typing import Any
 
 from thinkaloud.canon import Provenance
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.importers.conversation import SourceContent, SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder
+from thinkaloud.importers.source_conversation import (
+    SourceContent,
+    SourceConversation,
+    SourceNode,
+    UnreadCounter,
+)
 
 _HIDDEN = "is_visually_hidden_from_conversation"
 _CONTEXT_TYPES = frozenset(("user_editable_context", "model_editable_context"))
@@ -36,7 +41,7 @@ def recognises(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversations of an export."""
     for item in items:
         unread.line = item.line
@@ -46,7 +51,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
             unread.add("entry without a conversation")
 
 
-def _conversation(value: dict[str, Any], unread: Unread) -> SourceConversation:
+def _conversation(value: dict[str, Any], unread: UnreadCounter) -> SourceConversation:
     created_ms = time_ms(value.get("create_time"))
     reader = _MessageReader(value["mapping"], unread)
     nodes = tuple(reader.nodes())
@@ -64,7 +69,7 @@ def _conversation(value: dict[str, Any], unread: Unread) -> SourceConversation:
 class _MessageReader:
     """Reads the messages of one conversation."""
 
-    def __init__(self, nodes: dict[str, Any], unread: Unread) -> None:
+    def __init__(self, nodes: dict[str, Any], unread: UnreadCounter) -> None:
         self._nodes = nodes
         self._unread = unread
         self._recaps = {

@@ -9,11 +9,16 @@ from typing import Any
 
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.dialects.client_request import json_text
-from thinkaloud.importers.conversation import SourceContent, SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, string, time_ms
 from thinkaloud.importers.prompts import result_text
 from thinkaloud.importers.replies import ReplyBuilder
+from thinkaloud.importers.source_conversation import (
+    SourceContent,
+    SourceConversation,
+    SourceNode,
+    UnreadCounter,
+)
 
 _MESSAGE_FIELDS = frozenset(
     (
@@ -28,7 +33,7 @@ def recognises(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversations of an export."""
     for item in items:
         unread.line = item.line
@@ -46,7 +51,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
             )
 
 
-def _nodes(messages: list[Any], unread: Unread) -> Iterator[SourceNode]:
+def _nodes(messages: list[Any], unread: UnreadCounter) -> Iterator[SourceNode]:
     names = {string(message, "uuid") for message in messages}
     linked = any(string(message, "parent_message_uuid") in names for message in messages)
     before = ""
@@ -64,7 +69,7 @@ def _nodes(messages: list[Any], unread: Unread) -> Iterator[SourceNode]:
         before = name
 
 
-def _prompt(message: dict[str, Any], unread: Unread) -> SourceContent:
+def _prompt(message: dict[str, Any], unread: UnreadCounter) -> SourceContent:
     texts = [string(block, "text") for block in array(message, "content")] or [string(message, "text")]
     for attachment in array(message, "attachments"):
         name, text = string(attachment, "file_name"), string(attachment, "extracted_content")
@@ -78,7 +83,7 @@ def _prompt(message: dict[str, Any], unread: Unread) -> SourceContent:
     return UserMessage(text) if text else None
 
 
-def _reply(message: dict[str, Any], unread: Unread, at_ms: int | None) -> SourceContent:
+def _reply(message: dict[str, Any], unread: UnreadCounter, at_ms: int | None) -> SourceContent:
     builder = ReplyBuilder("")
     calls: dict[str, int] = {}
     for block in array(message, "content"):

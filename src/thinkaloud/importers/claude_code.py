@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.importers.conversation import SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, read_results, text_of_parts
 from thinkaloud.importers.replies import anthropic_reply
+from thinkaloud.importers.source_conversation import SourceConversation, SourceNode, UnreadCounter
 
 _CONNECTORS = frozenset(("system", "progress", "attachment", "file-history-snapshot", "queue-operation"))
 """Lines about the program itself. Others may follow them."""
@@ -39,7 +39,7 @@ def recognises(value: Any) -> bool:
     )
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversation of a log, and one for each sub-agent in it."""
     logs: dict[str, _SessionLog] = {}
     title = ""
@@ -62,7 +62,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
 class _SessionLog:
     """The lines of one agent."""
 
-    def __init__(self, agent: str, unread: Unread) -> None:
+    def __init__(self, agent: str, unread: UnreadCounter) -> None:
         self.session = ""
         self._agent = agent
         self._unread = unread

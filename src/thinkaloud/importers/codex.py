@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.importers.conversation import SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import count, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, result_text
 from thinkaloud.importers.replies import responses_reply
+from thinkaloud.importers.source_conversation import SourceConversation, SourceNode, UnreadCounter
 
 LINE_TYPES = frozenset(("session_meta", "response_item", "turn_context", "event_msg", "compacted"))
 _OTHER_TYPES = frozenset(("world_state", "security_risk_score", "inter_agent_communication_metadata"))
@@ -30,7 +30,7 @@ def recognises(value: Any) -> bool:
     return string(value, "type") in LINE_TYPES and isinstance(value.get("payload"), dict)
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversation of a log."""
     log = _Rollout(unread)
     for item in items:
@@ -49,7 +49,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
 class _Rollout:
     """Collects the items of a log into replies: what the model said until a result or a prompt came."""
 
-    def __init__(self, unread: Unread) -> None:
+    def __init__(self, unread: UnreadCounter) -> None:
         self.session = ""
         self.model = ""
         self.created_ms: int | None = None

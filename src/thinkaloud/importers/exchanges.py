@@ -35,15 +35,15 @@ from thinkaloud.canon.events import (
 )
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.export.record import Exchange
-from thinkaloud.importers.conversation import (
+from thinkaloud.importers.json_items import DamagedFile
+from thinkaloud.importers.replies import tool_finished
+from thinkaloud.importers.source_conversation import (
     SourceContent,
     SourceConversation,
     SourceNode,
     SourceReply,
-    Unread,
+    UnreadCounter,
 )
-from thinkaloud.importers.json_items import DamagedFile
-from thinkaloud.importers.replies import tool_finished
 
 _MAX_COPIES = 20
 """How often the messages of a conversation may be repeated in its branches, on average."""
@@ -57,7 +57,7 @@ class _Step(NamedTuple):
     before: "_Step | None"
 
 
-def exchanges_of(conversation: SourceConversation, unread: Unread) -> tuple[Exchange, ...]:
+def exchanges_of(conversation: SourceConversation, unread: UnreadCounter) -> tuple[Exchange, ...]:
     """Return the exchanges of all branches, each after the one that it follows."""
     nodes = _connected(conversation)
     children: defaultdict[str, list[SourceNode]] = defaultdict(list)
@@ -125,7 +125,7 @@ def _active_branch(conversation: SourceConversation, nodes: dict[str, SourceNode
 class _ExchangeBuilder:
     """Collects the exchanges of a conversation."""
 
-    def __init__(self, conversation: SourceConversation, unread: Unread, messages: int) -> None:
+    def __init__(self, conversation: SourceConversation, unread: UnreadCounter, messages: int) -> None:
         self._conversation = conversation
         self._unread = unread
         self._messages_left = messages * _MAX_COPIES + 1_000
@@ -226,7 +226,7 @@ def _texts(node: SourceNode) -> list[str]:
 class _TurnWriter:
     """Writes the entries of one turn: its replies, renumbered, and the results of their calls."""
 
-    def __init__(self, started_ms: int | None, unread: Unread) -> None:
+    def __init__(self, started_ms: int | None, unread: UnreadCounter) -> None:
         self.entries: list[Entry] = []
         self.model = ""
         self.single = False

@@ -22,7 +22,6 @@ import msgspec
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.canon.events import BlockStarted
 from thinkaloud.export.record import SessionRecord, Source, turns_of
-from thinkaloud.importers.conversation import SourceConversation, Unread, UnreadItem
 from thinkaloud.importers.exchanges import exchanges_of
 from thinkaloud.importers.formats import (
     CLIENTS,
@@ -32,6 +31,7 @@ from thinkaloud.importers.formats import (
     JsonFormat,
 )
 from thinkaloud.importers.json_items import MIB, DamagedFile, Item, UnknownFormat, read_items
+from thinkaloud.importers.source_conversation import SourceConversation, UnreadCounter, UnreadItem
 
 MAX_UNPACKED_BYTES = 8 * 1024 * MIB
 """Of one file in a zip file. The largest account export seen had 2 GiB."""
@@ -50,7 +50,7 @@ _DETECTION_ITEMS = 50
 
 
 class ImportedSession(msgspec.Struct, frozen=True):
-    """A session from a file of another program, and what its conversation is called there."""
+    """A session from a file of another program, and the number of its thoughts and calls."""
 
     record: SessionRecord
     thoughts: int
@@ -71,7 +71,7 @@ class HistoryFile:
         self.format = format_name
         self._file = file
         self._path = path
-        self._unread = Unread()
+        self._unread = UnreadCounter()
 
     @property
     def unread(self) -> tuple[UnreadItem, ...]:
@@ -137,12 +137,12 @@ class HistoryFile:
                 entries = archive.infolist()
                 if len(entries) > MAX_ZIP_ENTRIES:
                     raise DamagedFile(f"The zip file has more than {MAX_ZIP_ENTRIES:,} entries.")
-                names = [entry for entry in entries if _holds_conversations(entry.filename)]
-                if not names:
+                histories = [entry for entry in entries if _holds_conversations(entry.filename)]
+                if not histories:
                     raise UnknownFormat("The zip file holds no conversations.json. Import what is in it.")
-                if left := len(entries) - len(names):
+                if left := len(entries) - len(histories):
                     self._unread.add("other file in the zip file", left)
-                for entry in names:
+                for entry in histories:
                     yield from self._read_entry(archive, entry)
         except _ZIP_ERRORS as error:
             raise DamagedFile(f"The zip file is damaged: {error}. Download it again.") from None

@@ -16,8 +16,8 @@ from thinkaloud.importers import (
     message_json,
     open_webui,
 )
-from thinkaloud.importers.conversation import SourceConversation, Unread
 from thinkaloud.importers.json_items import Item
+from thinkaloud.importers.source_conversation import SourceConversation, UnreadCounter
 
 
 class JsonFormat(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class JsonFormat(msgspec.Struct, frozen=True):
     """The program, as the list of sessions shows it."""
     recognises: Callable[[Any], bool]
     """Whether a file is of this format if this is one of its first items."""
-    read: Callable[[Iterable[Item], Unread], Iterator[SourceConversation]]
+    read: Callable[[Iterable[Item], UnreadCounter], Iterator[SourceConversation]]
 
 
 class DatabaseFormat(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class DatabaseFormat(msgspec.Struct, frozen=True):
     name: str
     client: str
     recognises: Callable[[sqlite3.Connection], bool]
-    read: Callable[[sqlite3.Connection, Unread], Iterator[SourceConversation]]
+    read: Callable[[sqlite3.Connection, UnreadCounter], Iterator[SourceConversation]]
 
 
 JSON_FORMATS = (

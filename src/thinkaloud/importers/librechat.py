@@ -8,10 +8,15 @@ from typing import Any
 
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.dialects.client_request import json_text
-from thinkaloud.importers.conversation import SourceContent, SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder
+from thinkaloud.importers.source_conversation import (
+    SourceContent,
+    SourceConversation,
+    SourceNode,
+    UnreadCounter,
+)
 
 _MESSAGE_LISTS = frozenset(("messages", "messagesTree"))
 _MESSAGE_FIELDS = frozenset(
@@ -30,7 +35,7 @@ def recognises(value: Any) -> bool:
     return isinstance(value, dict) and "conversationId" in value and bool(value.keys() & _MESSAGE_LISTS)
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversations of an export."""
     for item in items:
         unread.line = item.line
@@ -48,7 +53,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
         )
 
 
-def _nodes(value: dict[str, Any], unread: Unread) -> Iterator[SourceNode]:
+def _nodes(value: dict[str, Any], unread: UnreadCounter) -> Iterator[SourceNode]:
     """Yield all messages. In a tree, a message is inside of the one before it."""
     roots = array(value, "messagesTree") or array(value, "messages")
     stack = [(message, "") for message in reversed(roots)]
@@ -68,7 +73,7 @@ def _nodes(value: dict[str, Any], unread: Unread) -> Iterator[SourceNode]:
         stack += ((child, name) for child in reversed(array(message, "children")))
 
 
-def _prompt(message: dict[str, Any], unread: Unread) -> SourceContent:
+def _prompt(message: dict[str, Any], unread: UnreadCounter) -> SourceContent:
     if files := array(message, "files"):
         unread.add("attached file that the export does not hold", len(files))
     text = string(message, "text") or "\n\n".join(_part_text(part) for part in array(message, "content"))
@@ -81,7 +86,7 @@ def _part_text(part: Any) -> str:
     return text if isinstance(text, str) else string(text, "value")
 
 
-def _reply(message: dict[str, Any], unread: Unread, at_ms: int | None) -> SourceContent:
+def _reply(message: dict[str, Any], unread: UnreadCounter, at_ms: int | None) -> SourceContent:
     builder = ReplyBuilder(string(message, "model"))
     for part in array(message, "content"):
         match string(part, "type"):

@@ -17,15 +17,15 @@ import msgspec
 from thinkaloud.canon import Usage
 from thinkaloud.canon.requests import File, ToolMessage, UserMessage, media_type_of, message_parts
 from thinkaloud.dialects.client_request import json_text
-from thinkaloud.importers.conversation import (
+from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
+from thinkaloud.importers.replies import ReplyBuilder
+from thinkaloud.importers.source_conversation import (
     SourceContent,
     SourceConversation,
     SourceNode,
     SourceReply,
-    Unread,
+    UnreadCounter,
 )
-from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
-from thinkaloud.importers.replies import ReplyBuilder
 
 Row = dict[str, Any]
 _MAX_PARTS = 100_000
@@ -38,7 +38,7 @@ def recognises(connection: sqlite3.Connection) -> bool:
     return "responses" in tables or {"turns", "threads", "messages", "parts"} <= tables
 
 
-def read(connection: sqlite3.Connection, unread: Unread) -> Iterator[SourceConversation]:
+def read(connection: sqlite3.Connection, unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversations of both generations of tables."""
     connection.row_factory = _row_as_dict
     tables = _tables(connection)
@@ -63,7 +63,7 @@ def _row_as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, A
 class _ResponseTables:
     """The tables up to version 0.27: `conversations` and `responses`."""
 
-    def __init__(self, connection: sqlite3.Connection, tables: set[str], unread: Unread) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: set[str], unread: UnreadCounter) -> None:
         self._connection = connection
         self._tables = tables
         self._unread = unread
@@ -167,7 +167,7 @@ def _usage(row: Row) -> Usage:
     )
 
 
-def _attachment(row: Row, unread: Unread) -> File | None:
+def _attachment(row: Row, unread: UnreadCounter) -> File | None:
     """Return an attachment whose content is in the database. Paths and addresses are not followed."""
     content = row.get("content")
     if not isinstance(content, bytes) or not content:
@@ -180,7 +180,7 @@ def _attachment(row: Row, unread: Unread) -> File | None:
 class _MessageTables:
     """The tables of later versions: chains of messages, each with parts."""
 
-    def __init__(self, connection: sqlite3.Connection, unread: Unread) -> None:
+    def __init__(self, connection: sqlite3.Connection, unread: UnreadCounter) -> None:
         self._connection = connection
         self._unread = unread
 

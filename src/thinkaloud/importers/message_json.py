@@ -12,11 +12,16 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.importers.conversation import SourceContent, SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, read_results, result_text
 from thinkaloud.importers.replies import anthropic_reply, chat_reply, responses_reply
+from thinkaloud.importers.source_conversation import (
+    SourceContent,
+    SourceConversation,
+    SourceNode,
+    UnreadCounter,
+)
 
 _ROLES = frozenset(("user", "assistant", "system", "developer", "tool", "function"))
 _RESPONSE_ITEMS = frozenset(("reasoning", "function_call", "custom_tool_call", "web_search_call"))
@@ -35,7 +40,7 @@ def recognises(value: Any) -> bool:
     )
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield one conversation of all messages, or one for each object with messages."""
     loose: list[Any] = []
     first_line = 0
@@ -64,7 +69,7 @@ def _is_message(value: Any) -> bool:
     return string(value, "type") in _RESPONSE_ITEMS | _RESPONSE_RESULTS
 
 
-def _conversation(messages: list[Any], value: dict[str, Any], unread: Unread) -> SourceConversation:
+def _conversation(messages: list[Any], value: dict[str, Any], unread: UnreadCounter) -> SourceConversation:
     model = string(value, "model")
     created_ms = time_ms(value.get("created_at")) or time_ms(value.get("created"))
     nodes: list[SourceNode] = []
@@ -87,7 +92,7 @@ def _has_anthropic_block(message: Any) -> bool:
 
 
 def _contents(
-    messages: list[Any], model: str, anthropic: bool, unread: Unread
+    messages: list[Any], model: str, anthropic: bool, unread: UnreadCounter
 ) -> Iterator[tuple[SourceContent, int | None]]:
     """Yield prompts, replies and results. Items of the Responses API are collected into replies."""
     output: list[Any] = []
@@ -120,7 +125,7 @@ def _contents(
 
 
 def _user_contents(
-    message: dict[str, Any], at_ms: int | None, unread: Unread
+    message: dict[str, Any], at_ms: int | None, unread: UnreadCounter
 ) -> Iterator[tuple[SourceContent, int | None]]:
     content = message.get("content")
     if results := read_results(content, unread):

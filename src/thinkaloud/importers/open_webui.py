@@ -13,11 +13,16 @@ import msgspec
 
 from thinkaloud.canon import Usage
 from thinkaloud.canon.requests import UserMessage
-from thinkaloud.importers.conversation import SourceContent, SourceConversation, SourceNode, Unread
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, result_text
 from thinkaloud.importers.replies import ReplyBuilder
+from thinkaloud.importers.source_conversation import (
+    SourceContent,
+    SourceConversation,
+    SourceNode,
+    UnreadCounter,
+)
 
 _DETAILS = re.compile(
     r"<details\b(?P<attributes>(?:[^>\"]|\"[^\"]*\")*)>\s*(?:<summary>.*?</summary>)?\n?(?P<body>.*?)</details>\n?",
@@ -42,7 +47,7 @@ def recognises(value: Any) -> bool:
     )
 
 
-def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
+def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the chats of an export."""
     for item in items:
         unread.line = item.line
@@ -64,7 +69,7 @@ def read(items: Iterable[Item], unread: Unread) -> Iterator[SourceConversation]:
         )
 
 
-def _node(name: str, message: Any, unread: Unread) -> SourceNode:
+def _node(name: str, message: Any, unread: UnreadCounter) -> SourceNode:
     unread.add_fields("a message", message, _MESSAGE_FIELDS)
     at_ms = time_ms(message.get("timestamp")) if isinstance(message, dict) else None
     content: SourceContent = None
@@ -78,7 +83,7 @@ def _node(name: str, message: Any, unread: Unread) -> SourceNode:
     return SourceNode(name, string(message, "parentId"), content, at_ms)
 
 
-def _prompt(message: dict[str, Any], unread: Unread) -> UserMessage | None:
+def _prompt(message: dict[str, Any], unread: UnreadCounter) -> UserMessage | None:
     """Return the prompt with its images, which are data URLs; other files are references."""
     parts: list[dict[str, Any]] = []
     for file in array(message, "files"):
@@ -91,7 +96,7 @@ def _prompt(message: dict[str, Any], unread: Unread) -> UserMessage | None:
     return read_prompt([{"type": "text", "text": text}, *parts], unread)
 
 
-def _reply(message: dict[str, Any], unread: Unread, at_ms: int | None) -> SourceContent:
+def _reply(message: dict[str, Any], unread: UnreadCounter, at_ms: int | None) -> SourceContent:
     builder = ReplyBuilder(string(message, "model"))
     if output := array(message, "output"):
         _add_output(builder, output, unread)
@@ -121,7 +126,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _add_output(builder: ReplyBuilder, output: list[Any], unread: Unread) -> None:
+def _add_output(builder: ReplyBuilder, output: list[Any], unread: UnreadCounter) -> None:
     calls: dict[str, int] = {}
     for item in output:
         match string(item, "type"):
@@ -146,7 +151,7 @@ def _add_output(builder: ReplyBuilder, output: list[Any], unread: Unread) -> Non
                 unread.add(f"part of type {kind[:40]!r} of an answer")
 
 
-def _add_details(builder: ReplyBuilder, content: str, at_ms: int | None, unread: Unread) -> None:
+def _add_details(builder: ReplyBuilder, content: str, at_ms: int | None, unread: UnreadCounter) -> None:
     """Add the text of an answer, and the thoughts and calls in it."""
     end = 0
     for match in _DETAILS.finditer(content):

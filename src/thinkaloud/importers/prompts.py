@@ -1,17 +1,19 @@
 """Reads what a user sent: text, images and files in the parts of OpenAI's and Anthropic's messages."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import File, Image, ToolMessage, UserMessage
 from thinkaloud.dialects.client_request import checked_image, checked_pdf, image_from_url, joined_message
-from thinkaloud.importers.conversation import Unread
-from thinkaloud.importers.json_values import array, mapping, string
+from thinkaloud.importers.json_values import mapping, string
+from thinkaloud.importers.source_conversation import UnreadCounter
 
+T = TypeVar("T")
 _TEXT_TYPES = ("text", "input_text", "output_text")
 
 
-def read_prompt(content: Any, unread: Unread) -> UserMessage | None:
+def read_prompt(content: Any, unread: UnreadCounter) -> UserMessage | None:
     """Return the message in a text or a list of parts; None if nothing of it can be read."""
     if isinstance(content, str):
         return UserMessage(content) if content else None
@@ -35,7 +37,7 @@ def read_prompt(content: Any, unread: Unread) -> UserMessage | None:
     return None
 
 
-def read_results(content: Any, unread: Unread) -> tuple[ToolMessage, ...]:
+def read_results(content: Any, unread: UnreadCounter) -> tuple[ToolMessage, ...]:
     """Return the tool results in the parts of an Anthropic message."""
     parts = content if isinstance(content, list) else ()
     return tuple(
@@ -49,7 +51,7 @@ def read_results(content: Any, unread: Unread) -> tuple[ToolMessage, ...]:
     )
 
 
-def result_text(content: Any, unread: Unread) -> str:
+def result_text(content: Any, unread: UnreadCounter) -> str:
     """Return the text of a tool result: a text, or the texts of its parts."""
     if isinstance(content, str):
         return content
@@ -63,7 +65,9 @@ def result_text(content: Any, unread: Unread) -> str:
     return "\n\n".join(texts)
 
 
-def _add_read(target: list[Any], read: Any, part: Any, unread: Unread, what: str) -> None:
+def _add_read(
+    target: list[T], read: Callable[[dict[str, Any]], T], part: Any, unread: UnreadCounter, what: str
+) -> None:
     try:
         target.append(read(part))
     except Refused:
@@ -88,5 +92,5 @@ def text_of_parts(content: Any) -> str:
     """Return a text, or the joined texts of parts."""
     if isinstance(content, str):
         return content
-    wrapped = {"parts": content}
-    return "\n\n".join(filter(None, (string(part, "text") for part in array(wrapped, "parts"))))
+    parts = content if isinstance(content, list) else []
+    return "\n\n".join(filter(None, (string(part, "text") for part in parts)))

@@ -24,7 +24,7 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.dialects import Reader
-from thinkaloud.importers.conversation import SourceReply, TimedEvent
+from thinkaloud.importers.source_conversation import SourceReply, TimedEvent
 from thinkaloud.transcript import fold
 
 

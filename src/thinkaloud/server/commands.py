@@ -1,4 +1,4 @@
-"""Commands for running turns: carried out here, or by the gateway that runs the turn."""
+"""Commands for running turns. They are run here, or by the gateway that runs the turn."""
 
 import asyncio
 import logging
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.server.errors import Conflict, ServiceUnavailable
+from thinkaloud.server.turns import TURN_ENDED
 from thinkaloud.store import commands, turns
 from thinkaloud.store.commands import CommandKind, CommandRow, TurnCommand
 from thinkaloud.store.database import NotSaved
@@ -23,11 +24,10 @@ logger = logging.getLogger(__name__)
 _POLL_S = 1.0
 """How often commands are looked for even if no notification comes."""
 _OUTCOME_TIMEOUT_S = 5.0
-_ENDED = "This turn has ended. Read the turn to see its state."
 
 
 class CommandRouter:
-    """Sends commands to the gateway that runs a turn, and carries out those that others send."""
+    """Sends commands to the gateway that runs a turn, and runs those that other gateways send."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
@@ -45,30 +45,21 @@ class CommandRouter:
         if woken is None or not woken.isdisjoint(self._waiting_for):
             self._outcome.set()
 
-    async def carry_out(self, turn: TurnRow, command: TurnCommand) -> None:
-        """Carry out a command, wherever the turn runs; refuse if it has ended."""
+    async def run_command(self, turn: TurnRow, command: TurnCommand) -> None:
+        """Run a command, wherever the turn runs; refuse it if the turn has ended."""
         if self._gateway.turns.runs_here(turn):
-            await self._gateway.turns.obey(turn.key, command)
+            await self._gateway.turns.run_command(turn.key, command)
         elif self._gateway.database.exclusive:
-            raise Conflict(_ENDED)
+            raise Conflict(TURN_ENDED)
         else:
             await self._send(turn, command)
 
     async def _send(self, turn: TurnRow, command: TurnCommand) -> None:
         database = self._gateway.database
         self._waiting_for[turn.key] += 1
-        key = await database.write(partial(commands.send, turn=turn.key, command=command))
         try:
-            async with asyncio.timeout(_OUTCOME_TIMEOUT_S):
-                error = await self._wait_for_outcome(turn, key)
-        except (TimeoutError, Conflict) as unanswered:
-            await database.write(partial(commands.withdraw, key=key))
-            if isinstance(unanswered, Conflict):
-                raise
-            raise ServiceUnavailable(
-                "The gateway that runs this turn does not answer. If it has failed, the turn is ended "
-                "within a minute. Read the turn to see its state, then try again."
-            ) from None
+            key = await database.write(partial(commands.send, turn=turn.key, command=command))
+            error = await self._outcome_or_withdraw(turn, key)
         finally:
             self._waiting_for[turn.key] -= 1
             if not self._waiting_for[turn.key]:
@@ -76,17 +67,31 @@ class CommandRouter:
         if error:
             raise Refused(error)
 
+    async def _outcome_or_withdraw(self, turn: TurnRow, key: int) -> str:
+        """Return the error of a command, empty if it was run. One that nobody runs is withdrawn."""
+        try:
+            async with asyncio.timeout(_OUTCOME_TIMEOUT_S):
+                return await self._wait_for_outcome(turn, key)
+        except (TimeoutError, Conflict) as unanswered:
+            await self._gateway.database.write(partial(commands.withdraw, key=key))
+            if isinstance(unanswered, Conflict):
+                raise
+            raise ServiceUnavailable(
+                "The gateway that runs this turn does not answer. If it has failed, the turn is ended "
+                "within a minute. Read the turn to see its state, then try again."
+            ) from None
+
     async def _wait_for_outcome(self, turn: TurnRow, key: int) -> str:
         database = self._gateway.database
         while (error := await database.write(partial(commands.take_outcome, key=key))) is None:
             if not await database.read(partial(turns.is_running, key=turn.key)):
-                raise Conflict(_ENDED)
+                raise Conflict(TURN_ENDED)
             self._outcome.clear()
             await _wait(self._outcome, _POLL_S / 2)
         return error
 
     async def run(self) -> None:
-        """Carry out the commands of other gateways until cancelled."""
+        """Run the commands of other gateways until cancelled."""
         while True:
             await _wait(self._due, _POLL_S)
             self._due.clear()
@@ -106,14 +111,14 @@ class CommandRouter:
 
     def _start(self, command: CommandRow) -> None:
         self._in_progress.add(command.key)
-        task = asyncio.create_task(self._obey(command), name=f"thinkaloud-command-{command.key}")
+        task = asyncio.create_task(self._run_and_settle(command), name=f"thinkaloud-command-{command.key}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _obey(self, command: CommandRow) -> None:
+    async def _run_and_settle(self, command: CommandRow) -> None:
         error = ""
         try:
-            await self._gateway.turns.obey(command.turn, command)
+            await self._gateway.turns.run_command(command.turn, command)
         except Refused as refused:
             error = str(refused)
         try:

@@ -23,7 +23,7 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """More than any route has."""
     reasoning_chars_per_block: int = 2 * MIB
     """About 500,000 tokens, four times the longest reasoning of any model. Bounds the memory of a turn."""
-    said_chars_per_turn: int = 8 * MIB
+    text_chars_per_turn: int = 8 * MIB
     """All blocks of a turn together, tool results included."""
     image_chars_per_turn: int = 64 * MIB
     """The base64 of all images that tools return in a turn: about fifty large screenshots."""

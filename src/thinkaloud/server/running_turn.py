@@ -90,7 +90,7 @@ class RunningTurn:
             first_request=None if plan.entries else plan.first_request,
             turn=fold_entries(plan.entries),
         )
-        self._chars_left = self._limits.said_chars_per_turn
+        self._chars_left = self._limits.text_chars_per_turn
         self._image_chars_left = self._limits.image_chars_per_turn
         self._reasoning_chars: dict[int, int] = {}
         self._end: TurnEnded | TurnFailed | None = None
@@ -189,7 +189,7 @@ class RunningTurn:
                 )
         self._chars_left -= size
         if self._chars_left < 0:
-            raise _limit_exceeded("The turn is longer", "said_chars_per_turn", limits.said_chars_per_turn)
+            raise _limit_exceeded("The turn is longer", "text_chars_per_turn", limits.text_chars_per_turn)
         if isinstance(event, ToolFinished):
             self._image_chars_left -= sum(len(image.data) for image in event.images)
             if self._image_chars_left < 0:

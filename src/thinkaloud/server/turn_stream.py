@@ -230,7 +230,7 @@ class _TurnStream:
         shown = grant.thinking_of(grant.turn)
         self._visible_log = None if shown is ThinkingShown.ALL else VisibleLog(shown)
         self._saved = True
-        self._began_lost = gateway.log.taken_over(grant.turn.key)
+        self._began_diverged = gateway.log.diverged(grant.turn.key)
         self.stalled = False
         self.finished = False
         """Whether nothing is left to send: the reader left, stalled, or has received everything."""
@@ -298,7 +298,7 @@ class _TurnStream:
     async def _read_on(self, after: int) -> LogSpan:
         """Read the entries after this number. A database that cannot be reached is waited for."""
         gateway = self._gateway
-        if gateway.log.taken_over(self._turn.key) and not self._began_lost:
+        if gateway.log.diverged(self._turn.key) and not self._began_diverged:
             # The turn goes on elsewhere without entries that this gateway could not save, or that a failover
             # has lost. The reader has them: it must come back, to be told that it starts again.
             raise ClientGone

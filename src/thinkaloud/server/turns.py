@@ -60,6 +60,7 @@ logger = logging.getLogger(__name__)
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 _encode_json = msgspec.json.Encoder().encode
 
+TURN_ENDED = "This turn has ended. Read the turn to see its state."
 CANCELLED = TurnEnded(Finish.CANCELLED)
 STOPPED = TurnFailed(
     INTERRUPTED,
@@ -303,11 +304,11 @@ class TurnRegistry:
         """Return whether a turn runs in this process."""
         return turn.key in self._running_turns
 
-    async def obey(self, turn_key: int, command: TurnCommand) -> None:
-        """Carry out a command for a turn that runs in this process, or refuse."""
+    async def run_command(self, turn_key: int, command: TurnCommand) -> None:
+        """Run a command for a turn that runs in this process; refuse it if the turn has ended."""
         running_turn = self._running_turns.get(turn_key)
         if running_turn is None:
-            raise Conflict("This turn has ended. Read the turn to see its state.")
+            raise Conflict(TURN_ENDED)
         match command.kind:
             case CommandKind.CANCEL:
                 await self._cancel(running_turn)
@@ -370,13 +371,8 @@ class TurnRegistry:
     ) -> StartedTurn:
         """Save a turn. It is `allowed` if the user does not run too many in this process."""
         now_ms, limits = self._gateway.now_ms(), self._gateway.settings.limits
-        started = turns.start_turn(
-            conn,
-            session,
-            turn_request,
-            now_ms=now_ms,
-            writer=self._gateway.node.id,
-        )
+        writer = self._gateway.node.id
+        started = turns.start_turn(conn, session, turn_request, now_ms=now_ms, writer=writer)
         if allowed and started.new and not self._gateway.database.exclusive:
             # Other processes run turns of this user too, and only the database counts all of them.
             allowed = turns.running_of(conn, session.owner.user) <= limits.running_turns_per_user

@@ -61,18 +61,18 @@ def waiting_for(conn: Connection, turns: Collection[int]) -> list[CommandRow]:
 
 
 def settle(conn: Connection, command: CommandRow, error: str = "") -> None:
-    """Say that a command was carried out, or why not."""
+    """Say that a command was run, or why not."""
     state = CommandState.REFUSED if error else CommandState.DONE
     conn.execute(update(commands).where(commands.c.key == command.key).values(state=state, error=error))
     wake_for_command(conn, command.turn)
 
 
 def withdraw(conn: Connection, key: int) -> None:
-    """Delete a command that nobody carries out."""
+    """Delete a command that nobody runs."""
     conn.execute(delete(commands).where(commands.c.key == key))
 
 
 def take_outcome(conn: Connection, key: int) -> str | None:
-    """Return the error of a settled command, empty if it was carried out, and delete it; None if it waits."""
+    """Return the error of a settled command, empty if it was run, and delete it; None if it waits."""
     settled = (commands.c.key == key, commands.c.state != CommandState.WAITING)
     return conn.scalar(delete(commands).where(*settled).returning(commands.c.error))

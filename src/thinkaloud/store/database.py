@@ -81,7 +81,7 @@ class Database(Protocol):
         """
 
 
-def one_after_the_other(first: Query[object], second: Query[T]) -> Query[T]:
+def in_sequence(first: Query[object], second: Query[T]) -> Query[T]:
     """Return a change that makes both, and returns what the second one returns."""
 
     def both(conn: Connection) -> T:

@@ -19,7 +19,7 @@ import msgspec
 
 from thinkaloud.canon import BlockGrew, Entry, OutOfOrder
 from thinkaloud.store.archive_reader import ArchiveReader
-from thinkaloud.store.database import Batch, Database, DatabaseReplaced, NotSaved, Query, one_after_the_other
+from thinkaloud.store.database import Batch, Database, DatabaseReplaced, NotSaved, Query, in_sequence
 from thinkaloud.store.failover import missing_batches, stored_positions
 from thinkaloud.store.finish import finished_from_log, save_finished, save_lines
 from thinkaloud.store.follow import TurnFollower
@@ -48,8 +48,8 @@ class EventLog:
         self._live_logs: dict[int, LiveLog] = {}
         self._pending: dict[int, LiveLog] = {}
         self._archive = ArchiveReader(database)
-        self._lost: set[int] = set()
-        """Turns that ended elsewhere while readers here had entries that are not stored there."""
+        self._diverged: set[int] = set()
+        """Turns of which readers here have entries that the database does not have and will not get."""
         self._replaced = False
         """Whether the running turns must be compared with a database that may lack the last commits."""
         self._commit_due = asyncio.Event()
@@ -112,7 +112,7 @@ class EventLog:
         `start` saves the turn itself: with its first entries, and without any once they would be due.
         """
         if (old := self._live_logs.get(turn)) is not None:
-            self._lose(old)
+            self._drop(old)
         live = self._live_logs[turn] = LiveLog(turn, epoch, after, turn_id, start=start)
         if start is not None:
             self._wait_for_commit(live)
@@ -143,21 +143,21 @@ class EventLog:
             return await live.wait(timeout_s)
         return True
 
-    def taken_over(self, turn: int) -> bool:
-        """Whether another gateway has taken over a turn of which readers here have unsaved entries."""
-        return turn in self._lost
+    def diverged(self, turn: int) -> bool:
+        """Whether readers here have entries of a turn that are lost, because another gateway took it over."""
+        return turn in self._diverged
 
     def drop(self, turn: int) -> None:
         """Stop writing a turn that another gateway has taken over. Its readers go on in the database."""
         if (live := self._live_logs.get(turn)) is not None:
-            self._lose(live)
+            self._drop(live)
 
-    def _lose(self, live: LiveLog) -> None:
+    def _drop(self, live: LiveLog) -> None:
         live.taken_over = True
         if self._pending.get(live.turn) is live:
             del self._pending[live.turn]
         if live.published > live.saved:
-            self._lost.add(live.turn)
+            self._diverged.add(live.turn)
         self._forget(live)
 
     def append(self, live: LiveLog, entry: Entry) -> None:
@@ -227,7 +227,7 @@ class EventLog:
             self._pending_since_s = None
         try:
             save = partial(save_lines, key=live.turn, turn=turn, lines=lines, epoch=live.epoch, logged=logged)
-            save_short = save if start is None else one_after_the_other(start, save)
+            save_short = save if start is None else in_sequence(start, save)
             finished = await self._database.write_short(save_short)
         except Exception as error:  # any failure: the usual path tries again
             if not isinstance(error, NotSaved):
@@ -346,8 +346,8 @@ class EventLog:
         self._queue = [*batches, *(batch for batch in self._queue if batch.turn not in lost)]
         self._queue_bytes = sum(len(batch.entries) for batch in self._queue)
         for turn in lost:
-            self._lost.add(turn)
-            self._lose(self._live_logs[turn])
+            self._diverged.add(turn)
+            self._drop(self._live_logs[turn])
         message = "the database is another server now; %d turns were saved again, %d are lost"
         logger.warning(message, len(batches), len(lost))
         self._replaced = False
@@ -387,7 +387,7 @@ class EventLog:
                 continue
             live.starting = live.starting and batch.start is None
             if batch.turn in stale:
-                self._lose(live)
+                self._drop(live)
             else:
                 live.saved = batch.last_seq
 

@@ -19,7 +19,6 @@ from thinkaloud.canon import Refused
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.postgres_text import register_escapes
 
-SCHEMES = ("postgresql://", "postgres://")
 _NETWORK = {
     "connect_timeout": 5,
     "tcp_user_timeout": 5_000,
@@ -51,11 +50,6 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     lock_s: float = 5.0
     idle_s: float = 10.0
     """A process that is stopped within a transaction would keep its locks for ever."""
-
-
-def is_postgres_url(text: str) -> bool:
-    """Whether a setting names a database of PostgreSQL."""
-    return text.startswith(SCHEMES)
 
 
 def public_name(url: str) -> str:

@@ -67,11 +67,15 @@ class SearchBackend(Protocol):
 
 _BACKENDS: Mapping[str, SearchBackend] = {"sqlite": search_sqlite, "postgresql": search_postgres}
 
-_PROMPT_TEXTS = select(
-    messages.c.key,
-    cast(null(), Integer),
-    case((messages.c.role == Role.USER, literal(SearchKind.PROMPT)), else_=literal(SearchKind.TOOL)),
-).where(messages.c.role != Role.ASSISTANT, messages.c.content != "")
+_PROMPT_TEXTS = (
+    select(
+        messages.c.key,
+        cast(null(), Integer),
+        case((messages.c.role == Role.USER, literal(SearchKind.PROMPT)), else_=literal(SearchKind.TOOL)),
+    )
+    .where(messages.c.role != Role.ASSISTANT, messages.c.content != "")
+    .order_by(messages.c.key)
+)
 
 _PART_TEXTS = (
     select(

@@ -5,7 +5,7 @@ belong to the surface that has it; the words of a thinking block are in `view.lo
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from thinkaloud.view import Words
 
@@ -137,9 +137,13 @@ class ScreenWords:
         """Return the arguments of a command with the names in capitals translated."""
         return re.sub("[A-Z]+", lambda name: self.text(f"argument.{name[0].lower()}"), text)
 
-    def text(self, key: str, *, n: int = 0, name: str = "", reason: str = "") -> str:
+    def text(self, key: str, *, n: int = 0, **values: str) -> str:
         """Return a text with its gaps filled."""
         one, _, other = self._texts[key][self._column].partition("|")
         singular = n == 1 or (n == 0 and self.locale == "pt-BR")
         text = one if singular or not other else other
-        return text.format(n=self._words.count(n), name=name, reason=reason)
+        return text.format(n=self._words.count(n), **values)
+
+    def any_of(self, key: str, names: Sequence[str]) -> str:
+        """Return a text with the names joined by "or"; empty if there are none."""
+        return self.text(key, name=f" {self.text('or')} ".join(names)) if names else ""

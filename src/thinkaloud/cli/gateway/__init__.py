@@ -7,7 +7,6 @@ from thinkaloud.cli.gateway.attach import (
     add_server_options,
     open_backend,
     server_choice,
-    store_installed,
 )
 from thinkaloud.cli.gateway.client import GatewayClient
 from thinkaloud.cli.gateway.connection import GatewayRefusal
@@ -21,5 +20,4 @@ __all__ = [
     "add_server_options",
     "open_backend",
     "server_choice",
-    "store_installed",
 ]

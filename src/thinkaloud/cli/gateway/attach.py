@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import read_bytes
+from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.gateway.client import GatewayClient
 from thinkaloud.cli.gateway.connection import GatewayAddress
 from thinkaloud.cli.settings import database_path, model_name
@@ -34,7 +34,6 @@ _START_TIMEOUT_S = 60.0
 """How long another process may hold the lock without an address. Migrating a large database takes long."""
 _POLL_S = 0.05
 _MAX_TOKEN_BYTES = 8 * 1024
-_STORE_PACKAGES = ("alembic", "sqlalchemy", "starlette", "uvicorn")
 
 
 class ServerChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,11 +69,6 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 def server_choice(options: argparse.Namespace) -> ServerChoice:
     """Return the choice that the options make."""
     return ServerChoice(url=options.server, token_file=options.token_file, workspace=options.workspace)
-
-
-def store_installed() -> bool:
-    """Return whether the packages are installed with which sessions are stored."""
-    return all(find_spec(name) is not None for name in _STORE_PACKAGES)
 
 
 @asynccontextmanager
@@ -144,10 +138,10 @@ class _HomeLocator:
 async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -> "RunningServer | None":
     """Start a gateway in this process; None if another process was faster."""
     from thinkaloud.cli.database import database_url
-    from thinkaloud.cli.serve import open_gateway, require_server_packages
+    from thinkaloud.cli.serve import open_gateway
     from thinkaloud.client.config import ConfigFile
 
-    with require_server_packages():
+    with require_extra("server"):
         from thinkaloud.server.gateway import Settings
         from thinkaloud.server.logs import log_to_file
         from thinkaloud.server.run import ServeOptions, start_server

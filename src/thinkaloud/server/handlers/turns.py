@@ -90,7 +90,7 @@ async def cancel(request: RouteRequest) -> RouteResponse:
     if row.state is not TurnState.RUNNING:
         return RouteResponse(content=await _load_summary(request, row))
     try:
-        await request.gateway.commands.carry_out(row, CANCEL)
+        await request.gateway.commands.run_command(row, CANCEL)
         status = ACCEPTED
     except Refused:
         status = 200  # it ended at this moment
@@ -103,7 +103,7 @@ async def cancel(request: RouteRequest) -> RouteResponse:
 async def answer_now(request: RouteRequest) -> RouteResponse:
     """Stop the thinking of a running turn and make the model answer now."""
     row = _turn_row(request)
-    await request.gateway.commands.carry_out(row, ANSWER_NOW)
+    await request.gateway.commands.run_command(row, ANSWER_NOW)
     return RouteResponse(content=await _load_summary(request, row), status=ACCEPTED)
 
 
@@ -114,7 +114,7 @@ async def decide_approval(request: RouteRequest) -> RouteResponse:
     command = TurnCommand(
         kind=CommandKind.DECIDE, block=decision.block, granted=decision.granted, given_by=decided_by
     )
-    await request.gateway.commands.carry_out(row, command)
+    await request.gateway.commands.run_command(row, command)
     return RouteResponse(content=await _load_summary(request, row), status=ACCEPTED)
 
 

@@ -92,8 +92,8 @@ async def choose_answerer(chat_page: "ChatPage") -> None:
 
 
 def _choice(responder: Responder, value: str, group: str, words: ScreenWords) -> Choice:
-    unchecked = _about(words, "model.unchecked", responder.unchecked)
-    reason = responder.reason or _about(words, "model.no_key", responder.keyless)
+    unchecked = words.any_of("model.unchecked", responder.unchecked)
+    reason = responder.reason or words.any_of("model.no_key", responder.keyless)
     return Choice(
         value=value,
         title=responder.name or responder.id,
@@ -101,10 +101,6 @@ def _choice(responder: Responder, value: str, group: str, words: ScreenWords) ->
         group=group,
         reason="" if responder.ready else reason or words.text("picker.not_ready"),
     )
-
-
-def _about(words: ScreenWords, key: str, names: tuple[str, ...]) -> str:
-    return words.text(key, name=f" {words.text('or')} ".join(names)) if names else ""
 
 
 def use_answerer(chat_page: "ChatPage", answerer: Answerer) -> None:

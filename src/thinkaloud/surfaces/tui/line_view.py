@@ -98,13 +98,6 @@ class LineView(ScrollView):
             self._run_layout()
         self.section_changed(changed_from)
 
-    def finish_layout(self) -> None:
-        """Lay out everything now, however long it takes."""
-        while self._layouts:
-            for _ in self._layouts.popleft():
-                pass
-        self._redraw_all()
-
     def section_changed(self, index: int, first_row: int = 0) -> None:
         """Draw a section again from one of its rows on, and what is below it if that moves."""
         height_before = self.row_count

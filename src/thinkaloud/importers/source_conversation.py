@@ -59,7 +59,7 @@ class UnreadItem(msgspec.Struct, frozen=True):
     line: int
 
 
-class Unread:
+class UnreadCounter:
     """Counts what a reader leaves out."""
 
     def __init__(self) -> None:
