@@ -19,7 +19,7 @@ from thinkaloud.cli.gateway.connection import (
 )
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
-from thinkaloud.client.prepare import parse_thinking
+from thinkaloud.client.prepared_request import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
     DisplayPreferences,
