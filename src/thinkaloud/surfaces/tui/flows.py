@@ -14,7 +14,7 @@ from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.attachments import read_attachment
 from thinkaloud.surfaces.backend import Responder, SessionInfo
 from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
-from thinkaloud.surfaces.screen_words import ScreenWords
+from thinkaloud.surfaces.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.help import HelpScreen
@@ -163,20 +163,13 @@ async def _pick(screen: "ChatScreen", title: str, choices: list[Responder], chos
         PickerRow(
             value=choice.id,
             title=choice.name or choice.id,
-            note=" ".join(
-                filter(None, (_named(words, "model.unchecked", choice.unchecked), choice.description))
-            ),
+            note=responder_note(choice, words),
             ready=choice.ready,
-            reason=choice.reason or _named(words, "model.no_key", choice.keyless),
+            reason=responder_reason(choice, words),
         )
         for choice in choices
     ]
     return await screen.chat_app.push_screen_wait(PickerScreen(words.text(title), rows, chosen, words))
-
-
-def _named(words: ScreenWords, key: str, names: tuple[str, ...]) -> str:
-    """Return a text about one of these names; empty without any."""
-    return words.text(key, name=f" {words.text('or')} ".join(names)) if names else ""
 
 
 def use_answerer(screen: "ChatScreen", answerer: Answerer) -> None:
