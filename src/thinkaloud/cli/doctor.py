@@ -40,7 +40,11 @@ from thinkaloud.store.file_lock import lock_holder, lock_path
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _TRIAL_BYTES = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_EXTRAS = {"server": ("sqlalchemy", "starlette", "uvicorn"), "agents": ("mcp", "genai_prices")}
+_EXTRAS = {
+    "server": ("sqlalchemy", "starlette", "uvicorn"),
+    "tui": ("textual",),
+    "agents": ("mcp", "genai_prices"),
+}
 
 
 class Finding(msgspec.Struct, frozen=True):
