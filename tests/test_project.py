@@ -123,6 +123,19 @@ def test_version_loads_nothing_heavy() -> None:
     assert sorted(pulled & (HEAVY | {"msgspec", "sqlalchemy"})) == []
 
 
+def test_help_loads_neither_http_library_nor_dialects() -> None:
+    code = (
+        "import sys; from thinkaloud.cli import main\n"
+        "try: main(['help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules)"
+    )
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(completed.stdout.splitlines()[-1].split())
+    assert "thinkaloud.cli.console" in modules
+    assert sorted(modules & {"aiohttp", "sqlalchemy", "thinkaloud.catalog", "thinkaloud.dialects"}) == []
+
+
 def test_every_public_name_exists_and_is_documented() -> None:
     page = (ROOT / "docs/reference/api.md").read_text("utf-8")
     headings = re.findall(r"^#+ .*", page, flags=re.MULTILINE)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
     from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
     from thinkaloud.client.output import parse_output
-    from thinkaloud.client.prepare import Options
+    from thinkaloud.client.prepared_request import Options
     from thinkaloud.client.user_catalog import load_catalog
     from thinkaloud.context import AnsweredTurn, Context
     from thinkaloud.dialects import Reader
@@ -65,7 +65,7 @@ _MODULES = {
     "thinkaloud.canon.requests": ("File", "Image", "ToolDefinition", "ToolMessage", "UserMessage"),
     "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
     "thinkaloud.client.output": ("parse_output",),
-    "thinkaloud.client.prepare": ("Options",),
+    "thinkaloud.client.prepared_request": ("Options",),
     "thinkaloud.client.user_catalog": ("load_catalog",),
     "thinkaloud.context": ("AnsweredTurn", "Context"),
     "thinkaloud.dialects": ("Reader",),

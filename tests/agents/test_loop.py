@@ -38,7 +38,7 @@ from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, 
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.client import entries as plain_entries
-from thinkaloud.client.prepare import Options, prepare
+from thinkaloud.client.prepared_request import Options, prepare
 from thinkaloud.context import AnsweredTurn, Step, steps_of
 from thinkaloud.transcript import Block, Ending, Turn
 from thinkaloud.transcript import BlockStatus as Standing

@@ -46,7 +46,7 @@ from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
 from thinkaloud.client.api import EventBatch
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.context import AnsweredTurn, Context, Step, build, steps_of
 from thinkaloud.dialects import build_request
 from thinkaloud.export import (

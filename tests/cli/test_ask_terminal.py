@@ -182,6 +182,30 @@ def test_heartbeat_is_a_static_line_after_silence() -> None:
     assert screen.getvalue() == "Thinking... 10s\nThinking... 20s\n"
 
 
+@pytest.mark.parametrize("columns", [None, 80])
+def test_heartbeat_in_the_middle_of_a_thought_has_its_own_line(columns: int | None) -> None:
+    screen = io.StringIO()
+    terminal = TerminalOptions(shared_screen=True, heartbeat_ms=10_000, columns=columns)
+    writer = PlainWriter(screen, screen, terminal=terminal)
+    writer.feed(Entry(0, TurnStarted(), 0))
+    writer.feed(Entry(1, BlockStarted(0, Kind.REASONING), 0))
+    writer.feed(Entry(2, BlockGrew(0, "I weigh this and"), 0))
+    writer.tick(10_000)
+    writer.tick(20_000)
+    writer.feed(Entry(3, BlockGrew(0, " that.\nEnough"), 21_000))
+    writer.tick(10_000)
+    writer.feed(Entry(4, BlockEnded(0), 31_000))
+    lines = screen.getvalue().splitlines()
+    assert [line for line in lines if line.startswith("Thinking")] == [
+        "Thinking... 10s",
+        "Thinking... 20s",
+        "Thinking... 31s",
+    ]
+    thoughts = [line.removeprefix("[think] ") for line in lines if line.startswith("[think] ")]
+    assert " ".join(thoughts) == "I weigh this and that. Enough Thought for 31s"
+    assert len(lines) == 3 + len(thoughts)
+
+
 def test_toggle_in_the_middle_of_a_line_keeps_every_word() -> None:
     writer, screen = _writer()
     writer.feed(Entry(0, TurnStarted(), 0))

@@ -137,7 +137,7 @@ async def test_client_lists_models_and_agents_and_keeps_other_preferences(tmp_pa
         unchecked = [name for name in names if models[name].unchecked]
         assert "solver" not in unchecked
         assert names.index("solver") < names.index(unchecked[0]) < names.index(unready.id)
-        assert not any(f"{name} always thinks" in choice.description for name, choice in models.items())
+        assert models["deepseek-r1"].thinking == "always"
         assert await client.agents()
         saved = await caller.call("GET", "/api/preferences")
         await caller.call("PUT", "/api/preferences", {**saved, "render": "plain"})

@@ -187,6 +187,7 @@ def test_doctor_reports_a_fresh_home_without_problems(home: UserHome, capsys: Ou
     out, _ = capsys.readouterr()
     assert "ok       default model: builtin/solver" in out
     assert "note     keys: No provider has a key" in out
+    assert "ok       packages: The extra [tui] is installed." in out
     assert main(["doctor", "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)
     assert {finding["state"] for finding in findings} == {"ok", "note"}

@@ -2,12 +2,14 @@
 
 import ast
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import thinkaloud.cli
+from thinkaloud.catalog import builtin_catalog, key_missing_error, route
 from thinkaloud.cli import COMMANDS as ALL_COMMANDS
 from thinkaloud.cli import main
 from thinkaloud.cli.gateway.attach import THIS_HOME, open_backend
@@ -27,22 +29,43 @@ def template(node: ast.expr) -> str:
     return ""
 
 
+def calls(path: Path, name: str) -> Iterator[ast.Call]:
+    """Yield the calls of this name whose first argument is a text."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name and template(node.args[0]):
+            yield node
+
+
 def refusals() -> Iterator[str]:
     """Yield the texts with which commands refuse something."""
     for path in COMMANDS.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and getattr(node.func, "id", "") == "Refused"
-                and template(node.args[0])
-            ):
-                yield template(node.args[0])
+        for call in calls(path, "Refused"):
+            yield template(call.args[0])
 
 
-@pytest.mark.parametrize("text", sorted(set(refusals())))
+def key_faults() -> Iterator[str]:
+    """Yield the texts that say why a stored key cannot be used."""
+    for call in calls(COMMANDS.parent / "client" / "keys.py", "KeyProblem"):
+        if call.keywords:
+            yield template(call.args[0])
+
+
+@pytest.mark.parametrize("text", sorted({*refusals(), *key_faults()}))
 def test_every_refusal_of_a_command_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
     assert translate_error(message) != message, "add the sentence to src/thinkaloud/cli/portuguese.toml"
+
+
+@pytest.mark.parametrize("thinking", [True, False])
+@pytest.mark.parametrize(
+    "fault", ["", "X is readable by other users, so no key was read from it. Run: chmod 600 X"]
+)
+@pytest.mark.parametrize("model", ["claude-opus-4.5", "deepseek-v4-pro", "bedrock/claude-opus-4.5"])
+def test_error_of_a_missing_key_has_no_english_words(model: str, fault: str, thinking: bool) -> None:
+    chosen = route(builtin_catalog(), model, thinking=thinking, have_key=lambda _: False)
+    error = translate_error(str(key_missing_error(chosen, fault=fault)))
+    without_commands = re.sub("`[^`]*`", "", error)
+    assert re.findall(r"\b(?:found|is|or|run|sent|set|such|with)\b", without_commands) == [], error
 
 
 def findings() -> Iterator[str]:

@@ -25,7 +25,7 @@ from thinkaloud.canon.requests import ToolDefinition
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.json_schema import checked_schema, schema_violation
 from thinkaloud.client.output import output_schema, parse_output
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.dialects import build_request
 from thinkaloud.transcript import Turn, fold
 

@@ -22,7 +22,7 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import Image, ThinkingLevel, ThinkingSetting, ToolDefinition, UserMessage
 from thinkaloud.catalog import Catalog, Provider, builtin_texts, parse_catalog
 from thinkaloud.client import Client, ClientEnvironment, Options, ask, entries, prepare, stream
-from thinkaloud.client.prepare import has_key, parse_thinking
+from thinkaloud.client.prepared_request import has_key, parse_thinking
 from thinkaloud.context import Context, ContextMode
 from thinkaloud.simulators import Simulator, run_simulator
 from thinkaloud.transcript import Ending

@@ -23,7 +23,7 @@ from thinkaloud.catalog.rows import ReplayForm
 from thinkaloud.client import entries
 from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.client.http import Client, ClientEnvironment
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.context import AnsweredTurn, Context, ContextMode, Report, SendStatus, Step
 from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
 from thinkaloud.transcript import BlockStatus, Ending, Turn, apply

@@ -15,7 +15,7 @@ import pytest
 import thinkaloud
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import Request, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.context import AnsweredTurn, Context, ContextMode, Step
 from thinkaloud.dialects import build_request
 from thinkaloud.simulators import (

@@ -72,6 +72,8 @@ def test_long_model_list_leaves_room_for_its_keys_and_says_why_a_row_is_refused(
     async def act(chat: ChatPilot) -> None:
         await chat.press("ctrl+o")
         await chat.sees("m1", "Enter chooses")
+        window, keys = (chat.app.screen.query_one(name) for name in (".window", ".window-keys"))
+        assert window.content_region.bottom == keys.region.bottom  # nothing is left empty below a long list
         await chat.press(*"locked", "enter")
         await chat.sees("Locked: No API key")
 
@@ -81,13 +83,15 @@ def test_long_model_list_leaves_room_for_its_keys_and_says_why_a_row_is_refused(
 class _KeylessModels(MemoryBackend):
     async def models(self) -> list[Responder]:
         local = Responder(id="qwen", name="Qwen", unchecked=("ollama", "vllm"))
-        return [local, Responder(id="claude", name="Claude", ready=False, keyless=("anthropic",))]
+        thinking = [Responder(id=name, name=name, thinking=name) for name in ("none", "optional", "always")]
+        return [local, *thinking, Responder(id="claude", name="Claude", ready=False, keyless=("anthropic",))]
 
 
 def test_model_list_says_in_the_language_of_the_person_what_is_missing() -> None:
     async def act(chat: ChatPilot) -> None:
         await chat.press("ctrl+o")
         await chat.sees("requer ollama ou vllm em execução", "Nenhuma chave de API encontrada para anthropic")
+        await chat.sees("Sempre pensa", "Não pensa.")
 
     run_chat(act, backend=_KeylessModels(), options=ChatOptions(language="pt-BR"))
 

@@ -92,4 +92,4 @@ def test_what_is_told_in_the_middle_of_a_thought_has_a_line_of_its_own() -> None
     writer.feed(Entry(1, BlockGrew(0, "One two")))
     writer.write_notice("Connecting again.")
     writer.feed(Entry(2, BlockGrew(0, " three.")))
-    assert thoughts.getvalue() == "[think] One two\nConnecting again.\n[think]  three."
+    assert thoughts.getvalue() == "[think] One two\nConnecting again.\n[think] three."

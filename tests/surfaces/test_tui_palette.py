@@ -4,7 +4,13 @@ import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from thinkaloud.surfaces.tui.palette import LINE_CONTRAST, TEXT_CONTRAST, contrast, role_styles
+from thinkaloud.surfaces.tui.palette import (
+    LINE_CONTRAST,
+    TEXT_CONTRAST,
+    contrast,
+    least_contrast,
+    role_styles,
+)
 
 COLOURED = sorted(name for name in BUILTIN_THEMES if not name.startswith(("ansi", "textual-ansi")))
 
@@ -28,6 +34,23 @@ def test_text_of_every_role_has_a_contrast_of_4_5(name: str) -> None:
             least = LINE_CONTRAST if role == "gutter" else TEXT_CONTRAST
             colour = style.foreground or foreground
             assert contrast(colour, style.background or background) >= least - ROUNDING, (role, ground)
+
+
+@pytest.mark.parametrize("name", ["textual-dark", "textual-light"])
+def test_text_stays_readable_on_a_terminal_of_256_colours(name: str) -> None:
+    variables = BUILTIN_THEMES[name].to_color_system().generate()
+    for ground in ("background", "surface"):
+        background, foreground = Color.parse(variables[ground]), Color.parse(variables["foreground"])
+        for role, style in role_styles(variables, background, foreground).items():
+            least = LINE_CONTRAST if role == "gutter" else TEXT_CONTRAST
+            colour = style.foreground or foreground
+            assert least_contrast(colour, style.background or background) >= least - ROUNDING, (role, ground)
+
+
+def test_least_contrast_is_that_of_the_nearest_colours_of_256() -> None:
+    grey, black = Color(0x7D, 0x7D, 0x7D), Color(0x12, 0x12, 0x12)
+    assert contrast(grey, black) == pytest.approx(4.55, abs=0.01)
+    assert least_contrast(grey, black) == pytest.approx(4.12, abs=0.01)  # shown as #767676
 
 
 def test_a_theme_of_ansi_colours_leaves_the_colours_to_the_terminal() -> None:

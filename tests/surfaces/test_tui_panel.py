@@ -44,9 +44,7 @@ TWO_THOUGHTS: list[Event] = [
 Test = Callable[[TurnView, Pilot[None], TestClock], Awaitable[None]]
 
 
-def run(
-    test: Test, name: str = "preview", *, locale: str = "en-US", size: tuple[int, int] = (64, 20)
-) -> None:
+def run(test: Test, name: str = "preview", *, locale: str = "en-US") -> None:
     """Run a test on a turn in a conversation."""
 
     async def main() -> None:
@@ -60,6 +58,22 @@ def run(
 
 def rows_of(view: TurnView) -> list[str]:
     return view.thinking.screen_text().splitlines()
+
+
+def test_first_words_of_a_live_thought_are_never_cut_off() -> None:
+    """The header shows the words that have arrived, not those of the last second."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, "I")], 0)
+        await pilot.pause()
+        feed(view, [BlockGrew(0, " compared")], 10)
+        await pilot.pause()
+        assert rows_of(view) == ["▼ ⚙ Thinking... — I compared", "│ I compared"]
+        feed(view, [BlockGrew(0, " this with every kind of question.")], 20)
+        await pilot.pause()
+        assert rows_of(view)[0] == "▼ ⚙ Thinking... — I compared this with every kind of…"
+
+    run(test, "default")
 
 
 def test_preview_preset_is_the_reasoning_block_to_the_letter() -> None:
@@ -132,7 +146,7 @@ def test_trace_preset_is_a_bar_a_tree_and_a_status() -> None:
         feed(view, [SummaryWritten("Compared flights"), BlockStarted(2, Kind.TEXT), BlockGrew(2, "Go.")], 0)
         await pilot.pause()
         width = view.thinking.size.width
-        bar = "💭 Compared flights · Done  🔧 1 tool used"
+        bar = "💭 Compared flights · ✓ Done  🔧 1 tool used"
         assert rows_of(view) == [f"{bar}{'›':>{width - len(bar) - 2}}"]
         open_bar = "💭 Compared flights  🔧 1 tool used"
         await pilot.click(view.thinking, offset=(40, 0))

@@ -182,8 +182,9 @@ def _drawn_open(rows: list[str], expected: str) -> str:
 
 
 def _plain_header(row: str) -> str:
-    """Return a drawn header without what only a terminal draws: chevron, quotes, hint and badge."""
+    """Return a drawn header without what only a terminal draws: chevron, quotes, hint, check and badge."""
     text = row.split("  🔧", maxsplit=1)[0].removesuffix("›").removesuffix("⌄").rstrip()
+    text = text.replace(" · ✓ ", " · ")
     text = text.lstrip("▶▼ ").removesuffix(" (click to expand)")
     return _plain_words(text.strip('"'))
 

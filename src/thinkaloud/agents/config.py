@@ -22,7 +22,7 @@ from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Sampling
 from thinkaloud.client.json_schema import checked_schema
-from thinkaloud.client.prepare import checked_sampling, parse_thinking
+from thinkaloud.client.prepared_request import checked_sampling, parse_thinking
 
 FILE_NAME = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"

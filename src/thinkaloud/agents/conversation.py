@@ -21,7 +21,7 @@ from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, 
 from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
-from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling
+from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import replace_file
 from thinkaloud.context import AnsweredTurn, Context, Step, read_conversation, steps_of, write_conversation

@@ -26,7 +26,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.canon.requests import ThinkingLevel, UserMessage
 from thinkaloud.catalog import Catalog
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.context import Step, replies_of
 from thinkaloud.dialects import build_request
 from thinkaloud.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_end_blocks

@@ -6,7 +6,7 @@ from thinkaloud.agents.spec import Agent
 from thinkaloud.canon import ThinkingNotOffered
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
 from thinkaloud.context import Context, Step
 
 

@@ -36,7 +36,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.client.api import EventBatch
 from thinkaloud.client.output import output_problem
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.transcript import PAUSE_TURN, BlockStatus, Turn
 
 BAD_OUTPUT = "bad_output"

@@ -42,7 +42,7 @@ from thinkaloud.catalog import Catalog
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.api import Clock, EventBatch, ask, send
 from thinkaloud.client.http import Client
-from thinkaloud.client.prepare import Options, PreparedRequest, parse_thinking
+from thinkaloud.client.prepared_request import Options, PreparedRequest, parse_thinking
 from thinkaloud.context import Step
 from thinkaloud.transcript import (
     Approval,

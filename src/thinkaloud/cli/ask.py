@@ -43,7 +43,7 @@ from thinkaloud.cli.settings import (
 )
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.files import user_message
-from thinkaloud.client.prepare import merge_sampling
+from thinkaloud.client.prepared_request import merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json

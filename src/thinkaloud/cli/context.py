@@ -6,7 +6,7 @@ import sys
 from thinkaloud.canon.requests import Request
 from thinkaloud.cli.console import EXIT_OK, read_bytes
 from thinkaloud.cli.settings import model_name
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import ContextMode, SendStatus, UnsupportedThoughts, read_conversation
 from thinkaloud.dialects import build_request

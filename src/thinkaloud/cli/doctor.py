@@ -30,7 +30,7 @@ from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.local_servers import connect_all, local_providers
-from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
 from thinkaloud.store.disk import disk_problem, disk_remedy

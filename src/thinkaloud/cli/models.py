@@ -27,7 +27,7 @@ from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json, progres
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.table import print_columns, table_lines
 from thinkaloud.client.http import Client
-from thinkaloud.client.prepare import Options, has_key, prepare
+from thinkaloud.client.prepared_request import Options, has_key, prepare
 from thinkaloud.client.user_catalog import add_rows, load_catalog, user_catalog_path
 from thinkaloud.surfaces.terminal import clean
 

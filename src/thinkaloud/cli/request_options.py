@@ -9,7 +9,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Sampling
 from thinkaloud.cli.console import read_bytes
 from thinkaloud.client.json_schema import checked_schema
-from thinkaloud.client.prepare import checked_sampling
+from thinkaloud.client.prepared_request import checked_sampling
 
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:

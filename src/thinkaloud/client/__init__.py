@@ -1,12 +1,9 @@
 """The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms.
 
-Every name is imported on first use, so that settings and keys can be read without the HTTP library.
+Every name is imported on first use, so that settings can be read without the HTTP library and the dialects.
 """
 
 from typing import TYPE_CHECKING
-
-# The function has the name of its module, so it must be bound after the module was imported.
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 
 if TYPE_CHECKING:
     from thinkaloud.canon.errors import UnsafeAddress
@@ -15,6 +12,7 @@ if TYPE_CHECKING:
     from thinkaloud.client.http import Client, ClientEnvironment
     from thinkaloud.client.http_request import GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
+    from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
     from thinkaloud.client.response import ResponseStream, SizeLimits
     from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
 
@@ -69,6 +67,7 @@ _MODULES = {
     "thinkaloud.client.http": ("Client", "ClientEnvironment"),
     "thinkaloud.client.http_request": ("GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
+    "thinkaloud.client.prepared_request": ("Options", "PreparedRequest", "prepare"),
     "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),
     "thinkaloud.client.retry": ("TIMEOUTS", "RetryPolicy", "Timeouts"),
 }

@@ -30,7 +30,7 @@ from thinkaloud.catalog import retirement_note
 from thinkaloud.catalog.rows import Route
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.http import Client
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import MIB, ResponseStream
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import Context

@@ -22,7 +22,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import File, Image, Sampling, ToolMessage, UserMessage, message_parts
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.client.prepare import PreparedRequest, merge_sampling, parse_thinking
+from thinkaloud.client.prepared_request import PreparedRequest, merge_sampling, parse_thinking
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits

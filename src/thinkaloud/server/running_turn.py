@@ -29,7 +29,7 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.client import monotonic_clock
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.tracing import turn_span

@@ -25,7 +25,7 @@ from thinkaloud.canon import (
     TurnFailed,
 )
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.entry_feed import EntryFeed
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests

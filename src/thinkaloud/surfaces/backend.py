@@ -94,6 +94,8 @@ class Responder(msgspec.Struct, frozen=True, kw_only=True):
     """The providers of which one needs an API key, if that is why it cannot be used."""
     unchecked: tuple[str, ...] = ()
     """The local servers of which one has to run; not checked."""
+    thinking: str = ""
+    """Whether a model thinks: `none`, `optional` or `always`; empty if that is unknown."""
 
 
 class DisplayPreferences(msgspec.Struct, kw_only=True):

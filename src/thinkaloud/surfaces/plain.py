@@ -148,7 +148,7 @@ class PlainWriter:
         now_ms = None if self._last_at_ms is None else self._last_at_ms + elapsed_ms
         heartbeat_ms = self._terminal.heartbeat_ms
         if heartbeat_ms is not None and elapsed_ms - self._silent_ms >= heartbeat_ms:
-            self._write_line(self._status_text(now_ms))
+            self.write_notice(self._status_text(now_ms))
             self._silent_ms = elapsed_ms
         elif self._terminal.redraw and not self._thought_line_open:
             self._draw_status(self._status_text(now_ms))
@@ -201,7 +201,7 @@ class PlainWriter:
             # `_interrupt_answer` already ended the line on the screen; the answer must not do it again.
             text = text.lstrip("\n")
         if channel is Channel.REASONING and self._thought_interrupted and text:
-            text = text[1:] if text.startswith("\n") else THINK_PREFIX + text
+            text = text[1:] if text.startswith("\n") else THINK_PREFIX + text.lstrip(" ")
             self._thought_interrupted = False
         if not text:
             return

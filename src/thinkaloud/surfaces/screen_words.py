@@ -60,7 +60,12 @@ CHAT_TEXTS: Texts = {
     ),
     "nothing_runs": ("Nothing runs in this conversation.", "Nada está em andamento nesta conversa."),
     "model.title": ("Model", "Modelo"),
-    "model.unchecked": ("not checked: needs {name} to run.", "não verificado: requer {name} em execução."),
+    "model.unchecked": ("Not checked: needs {name} to run.", "Não verificado: requer {name} em execução."),
+    "model.thinks_none": ("Does not think.", "Não pensa."),
+    "model.thinks_always": (
+        "Always thinks; with thinking off, as little as it can.",
+        "Sempre pensa; com o pensamento desligado, o mínimo possível.",
+    ),
     "model.no_key": ("No API key was found for {name}.", "Nenhuma chave de API encontrada para {name}."),
     "or": ("or", "ou"),
     "agent.title": ("Agent", "Agente"),

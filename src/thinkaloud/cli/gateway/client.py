@@ -19,7 +19,7 @@ from thinkaloud.cli.gateway.connection import (
 )
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
-from thinkaloud.client.prepare import parse_thinking
+from thinkaloud.client.prepared_request import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
     DisplayPreferences,
@@ -89,7 +89,7 @@ class _Model(msgspec.Struct):
     id: str
     has_key: bool
     providers: tuple[str, ...] = ()
-    reason: str = ""
+    thinking: str = ""
 
 
 class _Provider(msgspec.Struct):
@@ -356,7 +356,7 @@ def _choice(model: _Model, unchecked: Iterable[str] = ()) -> Responder:
     return Responder(
         id=model.id,
         name=model.id,
-        description=model.reason.removeprefix(f"{model.id} "),
+        thinking=model.thinking,
         ready=model.has_key,
         keyless=() if model.has_key else model.providers,
         unchecked=tuple(sorted(unchecked)),

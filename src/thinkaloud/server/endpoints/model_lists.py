@@ -9,7 +9,7 @@ from thinkaloud import __version__
 from thinkaloud.canon import KeyMissing, UnknownModel
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.routing import route as choose_route
-from thinkaloud.client.prepare import has_key, require_key
+from thinkaloud.client.prepared_request import has_key, require_key
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
 from thinkaloud.server.handlers.models import list_catalog_models

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.client.prepare import Options, parse_thinking, prepare, require_key
+from thinkaloud.client.prepared_request import Options, parse_thinking, prepare, require_key
 from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest
 from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.server.endpoints.history import (

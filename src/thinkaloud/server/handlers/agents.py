@@ -9,7 +9,7 @@ import msgspec
 from thinkaloud.agents.spec import thinking_setting
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.client.prepare import Options, prepare
+from thinkaloud.client.prepared_request import Options, prepare
 from thinkaloud.server.agent_schemas import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound

@@ -8,7 +8,7 @@ import asyncio
 
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.client.local_servers import connect_all, local_providers
-from thinkaloud.client.prepare import has_key
+from thinkaloud.client.prepared_request import has_key
 from thinkaloud.server.endpoint import RouteRequest
 from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
 

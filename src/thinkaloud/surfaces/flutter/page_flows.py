@@ -12,6 +12,7 @@ from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.flutter.dialogs import Choice, ChoiceDialog, confirm_dialog, line_dialog
 from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS, SettingsDialog
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
+from thinkaloud.surfaces.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.view import (
     Words,
@@ -92,12 +93,11 @@ async def choose_answerer(chat_page: "ChatPage") -> None:
 
 
 def _choice(responder: Responder, value: str, group: str, words: ScreenWords) -> Choice:
-    unchecked = words.any_of("model.unchecked", responder.unchecked)
-    reason = responder.reason or words.any_of("model.no_key", responder.keyless)
+    reason = responder_reason(responder, words)
     return Choice(
         value=value,
         title=responder.name or responder.id,
-        note=" ".join(part for part in (unchecked, responder.description) if part),
+        note=responder_note(responder, words),
         group=group,
         reason="" if responder.ready else reason or words.text("picker.not_ready"),
     )

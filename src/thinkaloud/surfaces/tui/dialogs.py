@@ -23,7 +23,8 @@ WINDOW_CSS = """
               border: round $primary; }
     .window .window-title { text-style: bold; height: auto; margin-bottom: 1; }
     .window .window-keys { color: $text-muted; height: auto; margin-top: 1; }
-    .window Input { background: $boost; margin-bottom: 1; }
+    /* With a fixed height, Textual would measure the window without the limit of the list. */
+    .window Input { height: auto; background: $boost; margin-bottom: 1; }
     .window OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
     .window .window-list { height: auto; max-height: 40vh; }
     HelpScreen .window .window-list { max-height: 60vh; }

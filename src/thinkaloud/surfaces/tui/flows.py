@@ -14,6 +14,7 @@ from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.attachments import read_attachment
 from thinkaloud.surfaces.backend import Responder, SessionInfo
 from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
+from thinkaloud.surfaces.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.help import HelpScreen
@@ -162,11 +163,9 @@ async def _pick(screen: "ChatScreen", title: str, choices: list[Responder], chos
         PickerRow(
             value=choice.id,
             title=choice.name or choice.id,
-            note=" ".join(
-                filter(None, (words.any_of("model.unchecked", choice.unchecked), choice.description))
-            ),
+            note=responder_note(choice, words),
             ready=choice.ready,
-            reason=choice.reason or words.any_of("model.no_key", choice.keyless),
+            reason=responder_reason(choice, words),
         )
         for choice in choices
     ]

@@ -1,11 +1,14 @@
 """The looks of text in the terminal user interface, by role.
 
 Quiet text is mixed from the colours of the theme and keeps a contrast of 4.5:1, whatever the theme is. A
-theme of ANSI colours leaves the colours to the terminal, so there quiet text is dim.
+terminal of 256 colours shows the nearest ones, and they keep it as well. A theme of ANSI colours leaves the
+colours to the terminal, so there quiet text is dim.
 """
 
 from collections.abc import Mapping
 
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from textual.color import Color
 from textual.markup import parse_style
 from textual.style import Style
@@ -84,11 +87,16 @@ def contrast(one: Color, other: Color) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def mix(foreground: Color, background: Color, least_contrast: float) -> Color:
+def least_contrast(one: Color, other: Color) -> float:
+    """Return the contrast of two colours, or that of the nearest ones of 256 if it is less."""
+    return min(contrast(one, other), contrast(_nearest_of_256(one), _nearest_of_256(other)))
+
+
+def mix(foreground: Color, background: Color, needed_contrast: float) -> Color:
     """Return the colour nearest to the background that keeps the contrast to it."""
     for step in range(1, _MIX_STEPS + 1):
         colour = background.blend(foreground, step / _MIX_STEPS)
-        if contrast(colour, background) >= least_contrast:
+        if least_contrast(colour, background) >= needed_contrast:
             return colour
     return readable(foreground, background, foreground)
 
@@ -101,7 +109,7 @@ def readable(colour: Color, background: Color, foreground: Color) -> Color:
     for ground in (foreground, background.get_contrast_text(1)):
         for step in range(_MIX_STEPS + 1):
             mixed = colour.blend(ground, step / _MIX_STEPS)
-            if contrast(mixed, background) >= TEXT_CONTRAST:
+            if least_contrast(mixed, background) >= TEXT_CONTRAST:
                 return mixed
     return background.get_contrast_text(1)
 
@@ -113,6 +121,11 @@ def _code_background(background: Color, foreground: Color) -> Color:
         if contrast(foreground, colour) >= TEXT_CONTRAST:
             return colour
     return background
+
+
+def _nearest_of_256(colour: Color) -> Color:
+    nearest = RichColor.from_rgb(*colour.rgb).downgrade(ColorSystem.EIGHT_BIT)
+    return Color(*nearest.get_truecolor())
 
 
 def _luminance(colour: Color) -> float:

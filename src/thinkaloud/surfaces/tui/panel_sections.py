@@ -77,6 +77,9 @@ def _section(row: PanelRow, bar: bool, source: TextSource) -> Section:
 def _panel_header(row: HeaderRow, bar: bool) -> Section:
     text = Span(f"{ICONS[row.status]} {row.line}", _role(row.status))
     if bar:
+        if row.facts and row.status is ThinkingState.DONE:
+            done = f"{STATUS_ICONS[row.status]} {SEPARATOR.join(row.facts)}"
+            text = Span(f"{ICONS[row.status]} {row.label}{SEPARATOR}{done}", "header")
         right = BAR_OPEN if row.expanded else BAR_CLOSED
         return HeaderLine(text, badge=row.badge, right=right, key=PANEL)
     chevron = Span(f"{_chevron(row.open)} ", "header")

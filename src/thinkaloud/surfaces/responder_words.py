@@ -1,0 +1,19 @@
+"""What a list says about a model or an agent, in the person's language."""
+
+from thinkaloud.surfaces.backend import Responder
+from thinkaloud.surfaces.screen_words import ScreenWords
+
+_NOTED = ("none", "always")
+"""Whether a model thinks, where that is not as usual."""
+
+
+def responder_note(responder: Responder, words: ScreenWords) -> str:
+    """Return what is good to know before it is chosen; often nothing."""
+    unchecked = words.any_of("model.unchecked", responder.unchecked)
+    thinking = words.text(f"model.thinks_{responder.thinking}") if responder.thinking in _NOTED else ""
+    return " ".join(part for part in (unchecked, thinking, responder.description) if part)
+
+
+def responder_reason(responder: Responder, words: ScreenWords) -> str:
+    """Return why it cannot be used now; empty if that is not known."""
+    return responder.reason or words.any_of("model.no_key", responder.keyless)
