@@ -16,6 +16,7 @@ from thinkaloud.cli.gateway.attach import THIS_HOME, open_backend
 from thinkaloud.cli.parser import build_parser, command_nodes
 from thinkaloud.cli.portuguese import texts, translate_error, translate_parser
 from thinkaloud.client.config import SETTINGS
+from thinkaloud.client.errors import ErrorResponse, refusal_error
 
 COMMANDS = Path(thinkaloud.cli.__file__).parent
 
@@ -66,6 +67,66 @@ def test_error_of_a_missing_key_has_no_english_words(model: str, fault: str, thi
     error = translate_error(str(key_missing_error(chosen, fault=fault)))
     without_commands = re.sub("`[^`]*`", "", error)
     assert re.findall(r"\b(?:found|is|or|run|sent|set|such|with)\b", without_commands) == [], error
+
+
+GATEWAY_MODULES = (
+    "agents/run.py agents/spec.py catalog/budgets.py client/errors.py client/prepare.py client/response.py "
+    "export/record.py importers/*.py server/commands.py server/handlers/*.py server/import_files.py "
+    "server/prepare.py server/running_turn.py server/turns.py store/agents.py store/branches.py "
+    "store/disk.py store/log.py store/recovery.py store/search.py store/search_query.py store/sessions.py "
+    "store/texts.py store/turns.py"
+)
+"""What refuses or ends a request that a person makes on the page."""
+FOR_PROGRAMS = (
+    "Metrics are for the operator.",  # no part of the page asks for them
+    "{} is not a regular file.",  # of the command line, as the next one
+    "Cannot read {}: {}.",
+    "{} than {} {} (limit {})",  # each limit has a sentence of its own
+    "The thinking was stopped,",  # for the model
+)
+
+
+def gateway_errors() -> Iterator[str]:
+    """Yield the sentences with which the gateway refuses a request or ends a turn."""
+    paths = [path for pattern in GATEWAY_MODULES.split() for path in COMMANDS.parent.glob(pattern)]
+    calls = (
+        node
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "_")[0].isupper()
+    )
+    for text in (template(argument) for call in calls for argument in call.args):
+        if text.endswith(".") and not text.startswith(FOR_PROGRAMS):
+            yield text
+
+
+@pytest.mark.parametrize("text", sorted(set(gateway_errors())))
+def test_every_error_of_the_gateway_has_a_translation_for_the_page(text: str) -> None:
+    message = text.replace("{}", "X")
+    fixed = (english for english in texts()["errors"] if len(english) > len("{}: {}."))
+    patterns = (".+?".join(map(re.escape, english.split("{}"))) for english in fixed)
+    assert any(re.search(pattern, message) for pattern in patterns), "add it to [errors] of portuguese.toml"
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "remedy"),
+    [
+        (401, "Invalid key.", "Verifique a chave (env:KEY) e as permissões dela."),
+        (404, "No such model.", "Verifique o nome do modelo e o base_url do provedor."),
+        (407, "Proxy.", "O proxy exige usuário e senha"),
+        (413, "Too big.", "A solicitação é grande demais"),
+        (429, "Slow down.", "Espere um pouco e tente de novo."),
+        (200, "<html>.", "Isto não é a resposta de um modelo."),
+        (302, "Elsewhere.", "Redirecionamentos não são seguidos"),
+        (503, "Overloaded.", "Esta é uma falha do provedor"),
+        (422, "Wrong field.", "Corrija a solicitação e tente de novo."),
+    ],
+)
+def test_words_of_a_provider_stay_as_they_are(status: int, message: str, remedy: str) -> None:
+    error = refusal_error("acme", ErrorResponse(status, message=message), "env:KEY")
+    assert translate_error(str(error)).startswith(
+        f"acme recusou a solicitação (HTTP {status}): {message} {remedy}"
+    )
 
 
 def findings() -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Writes the TypeScript that repeats what Python defines: events, presets, shared words, tag profiles.
+"""Writes the TypeScript that repeats what Python defines: events, presets, words, tag profiles, errors.
 
-`python -m tests.web.generate_core` rewrites the files in `web/src`. They are committed, so that the page
+`python -m tests.web.generate_core` rewrites the files in `web`. They are committed, so that the page
 can be built without Python; a test compares them with what this module would write.
 """
 
@@ -16,11 +16,12 @@ import msgspec
 
 from thinkaloud import canon
 from thinkaloud.canon.requests import Image
+from thinkaloud.cli.portuguese import texts
 from thinkaloud.dialects.tags.families import model_families
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.view import LOCALES, PRESETS
 
-SOURCES = Path(__file__).parents[2] / "web" / "src"
+WEB = Path(__file__).parents[2] / "web"
 HEADER = "// Generated from Python by `make core`; do not edit.\n"
 WIDTH = 120
 
@@ -75,11 +76,12 @@ def generated() -> dict[str, str]:
     """Every generated file by its name, with its content."""
     default = PRESETS["default"]
     return {
-        "core/events.ts": HEADER + _events(),
-        "core/policy.ts": HEADER + _policy(type(default), default),
-        "core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
-        "core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
-        "sources/providers/tag-profiles.ts": HEADER + _tag_profiles(),
+        "src/core/events.ts": HEADER + _events(),
+        "src/core/policy.ts": HEADER + _policy(type(default), default),
+        "src/core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
+        "src/core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
+        "src/sources/providers/tag-profiles.ts": HEADER + _tag_profiles(),
+        "page/portuguese-errors.ts": HEADER + _portuguese_errors(),
     }
 
 
@@ -161,6 +163,13 @@ def _tag_profiles() -> str:
             f"export const FAMILIES: [names: string, served: string, raw: string][] = {_json(families)};\n",
         ]
     )
+
+
+def _portuguese_errors() -> str:
+    about = _comment("The gateway's errors in Portuguese, the longest first; `{}` is a gap, kept in order.")
+    rows = sorted(texts()["errors"].items(), key=lambda pair: -len(pair[0]))
+    table = "export const PORTUGUESE_ERRORS: [english: string, portuguese: string][]"
+    return f"{about}\n{table} = {_json(rows)};\n"
 
 
 def _json(value: Any) -> str:
@@ -254,4 +263,4 @@ def _wrapped(text: str) -> Iterator[str]:
 
 if __name__ == "__main__":
     for name, content in generated().items():
-        (SOURCES / name).write_text(content, "utf-8")
+        (WEB / name).write_text(content, "utf-8")

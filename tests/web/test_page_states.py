@@ -95,6 +95,39 @@ def test_a_refused_question_has_a_card_and_another_try(visit: PageVisit) -> None
     assert page.input_value("#message") == ""
 
 
+def test_errors_of_the_gateway_are_in_the_readers_language(browser: Browser, gateway: GatewayProcess) -> None:
+    """A refusal, a toast and a failed turn in Portuguese; what a provider said stays as it is."""
+    with open_visit(browser, gateway.url, locale="pt-BR") as visit:
+        page = visit.open()
+        page.locator(".answerer").click()
+        page.fill("dialog [type=search]", "anthropic/claude-opus-4.5")
+        page.keyboard.press("Enter")
+        ask(page, QUICK_QUESTION)
+        expect(page.locator(".error-card")).to_have_text(
+            "Nenhuma chave de API encontrada para anthropic. Defina ANTHROPIC_API_KEY ou ai.claude.api_token "
+            "em credentials.toml (modo 600), execute thinkaloud keys set anthropic ou use outro provedor, "
+            "como openrouter/anthropic/claude-opus-4.5. Nada foi enviado.Escolha quem responde"
+        )
+        status = page.locator("[role=status]", has_text="Nenhuma chave de API encontrada")
+        expect(status).to_have_count(1)
+
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Importar").click()
+        chooser.value.set_files({"name": "a.md", "mimeType": "text/markdown", "buffer": b"Hello"})
+        expect(page.locator(".toast")).to_contain_text("Este markdown não é uma sessão do Thinkaloud:")
+
+        message = (
+            "acme refused the request (HTTP 503): Nothing today. "
+            "This is a fault at the provider: retry later, or use another provider."
+        )
+        failed = [{"type": "turn.failed", "code": "overloaded", "message": message}]
+        stored_turn(gateway, page, "failed", failed)
+        expect(page.locator(".error-card p")).to_have_text(
+            "A resposta falhou: acme recusou a solicitação (HTTP 503): Nothing today. "
+            "Esta é uma falha do provedor: tente mais tarde, ou use outro provedor."
+        )
+
+
 def test_toasts_leave_and_cover_no_answer(visit: PageVisit) -> None:
     page = visit.open()
     page.clock.install()

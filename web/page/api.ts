@@ -7,6 +7,7 @@
 import type { Entry, Usage } from "../src/core/events.js";
 import type { Policy } from "../src/core/policy.js";
 import { readStored, writeStored } from "./storage.js";
+import { translateError } from "./translate.js";
 import { hasWords, t } from "./words.js";
 
 export interface Session {
@@ -236,8 +237,8 @@ async function apiErrorOf(response: Response): Promise<ApiError> {
   } catch {
     // Not one of the gateway's own answers: a proxy's, perhaps.
   }
-  // What people meet often is said in their language, and without the names that machines have for things.
-  if (hasWords(`error.${code}`)) message = t(`error.${code}`);
+  // What people meet often is said without the names that machines have for things.
+  message = hasWords(`error.${code}`) ? t(`error.${code}`) : await translateError(message);
   return new ApiError(response.status, code, message || t("error.status", { n: response.status }), after);
 }
 

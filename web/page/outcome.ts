@@ -12,12 +12,11 @@ export function outcomeText({ turn }: Exchange): string {
   return text || (turn.outcome?.ending === "failed" ? t("failed") : "");
 }
 
-/** The card, or null where there is nothing to say. */
-export function outcomeCard(exchange: Exchange): HTMLElement | null {
-  const text = outcomeText(exchange);
+/** The card that says it. */
+export function outcomeCard(exchange: Exchange, text: string): HTMLElement {
   const { ending } = exchange.turn.outcome ?? {};
   const failed = ending === "failed" || exchange.state === "interrupted" || exchange.turn.outcome?.cause === "cut_off";
-  return text ? errorCard(text, remedies(exchange), !failed) : null;
+  return errorCard(text, remedies(exchange), !failed);
 }
 
 function remedies({ turn, thoughts, prompt, attached, host, state }: Exchange): Remedy[] {

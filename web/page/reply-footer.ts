@@ -7,6 +7,7 @@ import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { outcomeCard, outcomeText } from "./outcome.js";
 import { showError, tellScreenReader } from "./toasts.js";
+import { translateError } from "./translate.js";
 import { addQuestionTools } from "./versions.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -28,10 +29,17 @@ export class ReplyFooter {
     if (this.tools.firstChild) return;
     this.tools.append(...this.actions());
     addQuestionTools(exchange);
-    const card = outcomeCard(exchange);
-    if (card) exchange.answer.node.after(card);
-    if (card && exchange.untold) tellScreenReader(outcomeText(exchange));
+    void this.addOutcome();
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
+  }
+
+  private async addOutcome(): Promise<void> {
+    const { exchange } = this;
+    const { untold } = exchange;
+    const text = await translateError(outcomeText(exchange));
+    if (!text) return;
+    exchange.answer.node.after(outcomeCard(exchange, text));
+    if (untold) tellScreenReader(text);
   }
 
   private actions(): HTMLElement[] {

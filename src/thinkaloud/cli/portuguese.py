@@ -1,7 +1,8 @@
 """What commands print in Portuguese: errors, table headers, findings of `doctor`, and help.
 
 Errors are raised in English by every package, with the sentences put together where they are raised. Each
-sentence of `portuguese.toml` is found by its fixed words. `{}` is a gap of any text, kept in order.
+sentence of `portuguese.toml` is found by its fixed words. `{}` is a gap of any text, kept in order. The page
+translates the errors of the gateway with the same table and rule (`web/page/translate.ts`).
 """
 
 import argparse
@@ -30,7 +31,7 @@ def translate_setting(meaning: str) -> str:
 
 def translate_error(text: str) -> str:
     """Return an error in Portuguese. A sentence that is not known stays as it is."""
-    for pattern, portuguese in _patterns("sentences"):
+    for pattern, portuguese in _patterns("errors", "sentences"):
         text = pattern.sub(partial(_filled, portuguese), text)
     return text
 
@@ -66,9 +67,10 @@ def _filled(portuguese: str, match: re.Match[str]) -> str:
 
 
 @cache
-def _patterns(table: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the texts of a table as patterns, the longest first: a short one may be part of a long one."""
-    ordered = sorted(texts()[table].items(), key=lambda pair: -len(pair[0]))
+def _patterns(*tables: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the texts of tables as patterns, the longest first: a short one may be part of a long one."""
+    pairs = (pair for table in tables for pair in texts()[table].items())
+    ordered = sorted(pairs, key=lambda pair: -len(pair[0]))
     return tuple((_pattern(english), portuguese) for english, portuguese in ordered)
 
 

@@ -5,6 +5,7 @@
  * What a provider sends is told by its first frames; a stream of which nothing is recognised is an error.
  */
 
+import type { TurnEnded, TurnFailed } from "../core/events.js";
 import { type Frame, FrameDecoder, makeFrame, PLAIN_TEXT } from "./frames.js";
 import type { ResponseOptions, ResponseReader } from "./providers/reader.js";
 import type { SourceEvent, Stream } from "./source.js";
@@ -20,7 +21,7 @@ export interface StreamOptions extends ResponseOptions {
 class Unreadable extends TypeError {}
 
 /** The source of a stream failed; `cause` is its own error. */
-export class BrokenSource extends Error {}
+class BrokenSource extends Error {}
 
 /** The number of frames of no known format after which nothing more is expected. */
 const MAX_UNRECOGNISED = 64;
@@ -34,8 +35,34 @@ const FOREIGN_FIELDS = ["object", "event_type"];
 const OWN_TYPE =
   /^(?:turn|block|summary|usage|notice|approval|reply|tool)\.|^(?:start|finish)(?:-step)?$|^(?:text|reasoning|tool|source|data)-|^(?:abort|file|message-metadata)$|^[A-Z][A-Z_]+$/;
 
-/** Feeds a turn from a stream; `afterEach` is called when something changed. */
-export async function readStream(
+/** Feeds a turn from a stream, and ends it with the stream; rejects where the stream is nothing that can be read. */
+export async function consumeStream(
+  source: Stream | null,
+  feed: TurnFeed,
+  options: StreamOptions,
+  afterEach: () => void,
+): Promise<void> {
+  let end: TurnEnded | TurnFailed = { type: "turn.failed", code: "cut_off" };
+  let fault: unknown;
+  try {
+    await readStream(source, feed, options, afterEach);
+  } catch (error) {
+    const broken = error instanceof BrokenSource;
+    if (!broken) fault = error;
+    end = {
+      type: "turn.failed",
+      code: broken ? "cut_off" : "bad_frame",
+      message: String(broken ? error.cause : error),
+    };
+  }
+  if (options.signal?.aborted) end = { type: "turn.ended", finish: "cancelled" };
+  feed.end(end);
+  afterEach();
+  if (fault) throw fault;
+}
+
+/** `afterEach` is called when something changed. */
+async function readStream(
   source: Stream | null,
   feed: TurnFeed,
   options: StreamOptions,

@@ -84,26 +84,10 @@ export class TurnFeed implements FeedTarget {
    * nothing that can be read.
    */
   async consume(source: Source, options: StreamOptions, afterEach: () => void): Promise<void> {
-    let end = END_EVENTS.disconnected as TurnEnded | TurnFailed;
-    let fault: unknown;
     const given = Object(source) as Source;
     const stream = "addEventListener" in given ? fromEventSource(given) : "body" in given ? given.body : source;
-    const { readStream, BrokenSource } = await import("./streams.js");
-    try {
-      await readStream(stream as Stream, this, options, afterEach);
-    } catch (error) {
-      const broken = error instanceof BrokenSource;
-      if (!broken) fault = error;
-      end = {
-        type: "turn.failed",
-        code: broken ? "cut_off" : "bad_frame",
-        message: String(broken ? error.cause : error),
-      };
-    }
-    if (options.signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
-    this.#end(end);
-    afterEach();
-    if (fault) throw fault;
+    const { consumeStream } = await import("./streams.js");
+    await consumeStream(stream as Stream, this, options, afterEach);
   }
 
   /** Continues a turn that is over with another reply, as in a loop of tool calls. */
@@ -116,11 +100,11 @@ export class TurnFeed implements FeedTarget {
   /** Without a connection nothing runs; with one again, everything continues where it broke off. */
   setConnected(connected: boolean): void {
     if (connected) this.#continue();
-    else this.#end(END_EVENTS.disconnected as TurnFailed);
+    else this.end(END_EVENTS.disconnected as TurnFailed);
   }
 
   /** Ends the turn as far as anybody here knows. */
-  #end(end: TurnEnded | TurnFailed): void {
+  end(end: TurnEnded | TurnFailed): void {
     const { turn } = this;
     if (turn.live) this.#lost = { running: runningBlocks(turn), seq: turn.seq };
     for (const event of eventsToEndTurn(turn, end)) this.emit(event);
