@@ -68,7 +68,7 @@ def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> Non
 
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
-    paths = [SOURCE.parent / "display.py", *SOURCE.glob("*.py")]
+    paths = [*(SOURCE.parent / name for name in ("display.py", "responder_words.py")), *SOURCE.glob("*.py")]
     sources = (path.read_text("utf-8") for path in paths if path.name != "words.py")
     source = "\n".join([inspect.getsource(ScreenWords), *sources])
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))
@@ -80,6 +80,7 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
         "kind.",
         "language.",
         "mark.",
+        "model.thinks_",
         "preset.",
         "settings.",
         "theme.",
