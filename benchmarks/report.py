@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Iterable, Sequence
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -48,6 +49,13 @@ def machine() -> str:
     )
 
 
+def load() -> str:
+    """How busy the machine is, so that a reader can tell a quiet run from one beside other work."""
+    if not hasattr(os, "getloadavg"):
+        return "The load of the machine is not known."
+    return f"Load average at the end of the run, its own work included: {os.getloadavg()[2]:.1f}."
+
+
 def report_text(sections: Sequence[Section]) -> str:
     """The whole report."""
     goals = [goal for section in sections for goal in section.goals]
@@ -55,7 +63,7 @@ def report_text(sections: Sequence[Section]) -> str:
         ("goal", "measured", "met"),
         ((goal.promise, goal.measured, "yes" if goal.met else "**no**") for goal in goals),
     )
-    parts = [f"Measured with {machine()}.", f"### Goals\n\n{goal_table}"]
+    parts = [f"Measured on {date.today()} with {machine()}. {load()}", f"### Goals\n\n{goal_table}"]
     parts += [f"### {section.title}\n\n{section.body}" for section in sections]
     return "\n\n".join(parts)
 

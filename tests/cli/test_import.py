@@ -35,12 +35,13 @@ def test_folder_is_imported_once_and_tells_what_is_left_out(tmp_path: Path, caps
     (folder / "deep" / "log.jsonl").write_bytes((FILES / "claude_code.jsonl").read_bytes())
     (folder / "deep" / "settings.json").write_text('{"theme": "dark"}', "utf-8")
     (folder / "deep" / "empty.jsonl").touch()
+    (folder / "deep" / "notes.md").write_text("# Notes\n", "utf-8")
     (folder / "loop").symlink_to(folder)
     _, err = run(capsys, "import", "--dry-run", str(folder))
     assert "export.zip: would import 1 conversation, 1 new, 3 turns added, 2 thoughts, 1 tool call" in err
     assert "log.jsonl: would import 2 conversations, 2 new, 4 turns added, 3 thoughts, 2 tool calls" in err
     assert "not imported: 1 × line of type 'hologram' (first in line 21)" in err
-    assert "2 files of no known format were passed over." in err
+    assert "3 files of no known format were passed over." in err
     assert listed(capsys) == []
     out, err = run(capsys, "import", str(folder))
     assert len(out.split()) == 3
@@ -59,7 +60,7 @@ def test_damaged_file_adds_nothing_and_the_others_are_imported(tmp_path: Path, c
     files = [str(tmp_path / "cut.json"), str(tmp_path / "no-history.txt"), str(FILES / "claude.json")]
     _, err = run(capsys, "import", *files, str(tmp_path / "missing"), code=2)
     assert "cut.json: Line " in err
-    assert "no-history.txt: Line 1: this is not valid JSON" in err
+    assert "no-history.txt: The file begins with " in err
     assert "missing: Cannot read it: No such file or directory" in err
     assert listed(capsys) == ["Terns"]
 

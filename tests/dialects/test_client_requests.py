@@ -256,6 +256,23 @@ def test_documents_and_images_in_results_are_kept() -> None:
     )
 
 
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "ollama", "ag_ui"])
+def test_image_in_a_tool_result_is_kept(dialect: str) -> None:
+    url = f"data:image/png;base64,{PNG}"
+    image = {"type": "image_url", "image_url": {"url": url}}
+    image_part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
+    output = {"type": "function_call_output", "call_id": "c1"}
+    bodies: dict[str, dict[str, Any]] = {
+        "openai_chat": {"messages": [{"role": "tool", "tool_call_id": "c1", "content": [image]}]},
+        "openai_responses": {"input": [{**output, "output": [{"type": "input_image", "image_url": url}]}]},
+        "ollama": {"messages": [{"role": "tool", "tool_call_id": "c1", "content": "", "images": [PNG]}]},
+        "ag_ui": {"messages": [{"role": "tool", "toolCallId": "c1", "content": [image_part]}]},
+    }
+    (result,) = parse(dialect, {"model": "m", **bodies[dialect]}).steps
+    assert isinstance(result, ToolMessage)
+    assert result.images == (Image("image/png", PNG),)
+
+
 @pytest.mark.parametrize(
     ("dialect", "change", "message"),
     [

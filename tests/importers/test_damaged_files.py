@@ -115,7 +115,7 @@ def test_errors_name_the_line_and_say_what_is_wrong() -> None:
         b'[\n{"mapping": {}}]\n[]': "Line 3: the file goes on after the end of its list",
         b'{"role": "user",\n "content": "a"\n "x": 1}': "Line 3: this is not valid JSON",
         b'{"type":"user"}\n{"type":': "Line 2: this is not valid JSON at column 9",
-        b"hello": "Line 1: this is not valid JSON",
+        b"hello": "The file begins with 'hello', so it is neither JSON",
         b"": "The file is empty",
         b'{"a": 1}': "The format is not known",
         b"[]": "The format is not known",

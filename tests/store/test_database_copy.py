@@ -32,8 +32,7 @@ from thinkaloud.store.database_copy import (
     table_digest,
 )
 from thinkaloud.store.key_counters import key_counters
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.postgres_snapshot import open_postgres_snapshot
+from thinkaloud.store.postgres import open_postgres, open_postgres_snapshot
 from thinkaloud.store.rows import AgentSpec, Owner, Preferences, SearchKind, ThinkingShown
 from thinkaloud.store.schema import turn_figures, unindexed
 from thinkaloud.store.sqlite import open_database, open_sqlite_snapshot

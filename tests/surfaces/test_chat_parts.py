@@ -13,7 +13,7 @@ from thinkaloud.cli.words import TEXTS as COMMAND_TEXTS
 from thinkaloud.surfaces.attachments import MAX_BYTES, image_path, read_attachment
 from thinkaloud.surfaces.call_arguments import argument_lines
 from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
-from thinkaloud.surfaces.screen_words import ScreenWords, Texts
+from thinkaloud.surfaces.screen_words import CHAT_TEXTS, LANGUAGES, ScreenWords, Texts
 from thinkaloud.surfaces.tui.commands import COMMANDS, Command, completions, read_command
 from thinkaloud.surfaces.tui.help import help_text
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
@@ -61,7 +61,7 @@ def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> Non
         return {name for part in text.split("|") for _, name, _, _ in string.Formatter().parse(part) if name}
 
     for key, texts in table.items():
-        assert len(texts) == len(LOCALES), key
+        assert len(texts) == len(LANGUAGES), key
         assert all(text.strip() for text in texts), key
         assert len({frozenset(gaps(text)) for text in texts}) == 1, key
         assert len({text.count("|") for text in texts}) == 1, key
@@ -93,13 +93,17 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     assert {key.removeprefix("command.") for key in TEXTS if key.startswith("command.")} == set(COMMANDS)
 
 
+def test_settings_can_name_every_language() -> None:
+    assert [name for name in LOCALES if f"language.{name}" not in CHAT_TEXTS] == []
+
+
 def test_plurals_follow_the_language() -> None:
     english, portuguese = ScreenWords("en", TEXTS), ScreenWords("pt_BR.UTF-8", TEXTS)
     assert [english.text("search.found", n=n) for n in (0, 1, 2)] == ["0 places", "1 place", "2 places"]
     assert [portuguese.text("search.found", n=n) for n in (0, 1, 2)] == ["0 lugar", "1 lugar", "2 lugares"]
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@pytest.mark.parametrize("locale", LANGUAGES)
 def test_help_lists_every_key_and_command(locale: str) -> None:
     text = help_text(ScreenWords(locale, TEXTS)).plain
     assert all(shown_keys(key.keys) in text for key in CHAT_KEYS)

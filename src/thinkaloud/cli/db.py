@@ -89,7 +89,7 @@ class _CopyProgress(ProgressLine):
 def _open_source(address: str) -> "AbstractContextManager[Connection]":
     if _is_postgres(address):
         with require_extra("postgres"):
-            from thinkaloud.store.postgres_snapshot import open_postgres_snapshot
+            from thinkaloud.store.postgres import open_postgres_snapshot
         return open_postgres_snapshot(address)
     from thinkaloud.store.sqlite import open_sqlite_snapshot
 

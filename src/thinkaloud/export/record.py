@@ -7,7 +7,7 @@ record whose entries are out of order or have no end can be neither written nor 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.canon import Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
+from thinkaloud.canon import BlockStarted, Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.transcript import Block, Reply, Turn, apply, unfold
 
@@ -65,6 +65,16 @@ class SessionRecord(msgspec.Struct, frozen=True):
 def turns_of(record: SessionRecord) -> list[Turn]:
     """Return the turn of each exchange; refuse entries that are out of order or have no end."""
     return [_checked_turn(number, exchange) for number, exchange in enumerate(record.exchanges, 1)]
+
+
+def block_kinds(record: SessionRecord) -> list[Kind]:
+    """Return the kinds of all blocks, to count them."""
+    return [
+        entry.event.kind
+        for exchange in record.exchanges
+        for entry in exchange.entries
+        if isinstance(entry.event, BlockStarted)
+    ]
 
 
 def end_event(exchange: Exchange) -> TurnEnded | TurnFailed:

@@ -20,8 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from thinkaloud.canon import Kind, Refused
-from thinkaloud.canon.events import BlockStarted
-from thinkaloud.export.record import SessionRecord, Source, turns_of
+from thinkaloud.export.record import SessionRecord, Source, block_kinds, turns_of
 from thinkaloud.importers.exchanges import exchanges_of
 from thinkaloud.importers.formats import (
     CLIENTS,
@@ -212,12 +211,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
 
 def _session(format_name: str, source: SourceConversation, record: SessionRecord) -> ImportedSession:
     turns_of(record)  # a turn that cannot be folded is an error of a reader, and is found here
-    started = [
-        entry.event.kind
-        for exchange in record.exchanges
-        for entry in exchange.entries
-        if isinstance(entry.event, BlockStarted)
-    ]
+    kinds = block_kinds(record)
     return ImportedSession(
         SessionRecord(
             title=" ".join(source.title.split())[:MAX_TITLE_CHARACTERS],
@@ -229,8 +223,8 @@ def _session(format_name: str, source: SourceConversation, record: SessionRecord
                 f"{format_name}:{_short_id(source.belongs_to)}" if source.belongs_to else "",
             ),
         ),
-        thoughts=started.count(Kind.REASONING),
-        calls=started.count(Kind.TOOL_CALL),
+        thoughts=kinds.count(Kind.REASONING),
+        calls=kinds.count(Kind.TOOL_CALL),
     )
 
 

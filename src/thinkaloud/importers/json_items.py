@@ -19,6 +19,7 @@ MAX_ITEM_BYTES = 128 * MIB
 MAX_DEPTH = 900
 """Nested lists and objects. The decoder refuses deeper ones."""
 _CHUNK_BYTES = 256 * 1024
+_SHOWN_BYTES = 20
 _BYTE_POSITION = re.compile(r" \(byte (\d+)\)")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>")?|[\[\]{}]', re.DOTALL)
 """A whole string, the beginning of one at the end of the data, or a bracket."""
@@ -44,8 +45,14 @@ class Item(msgspec.Struct, frozen=True):
 def read_items(file: BinaryIO) -> Iterator[Item]:
     """Yield the objects of a list, the lines of a file of JSON Lines, or the one object of a file."""
     head = file.read(_CHUNK_BYTES)
-    if head.removeprefix(BOM).lstrip()[:1] == b"[":
+    start = head.removeprefix(BOM).lstrip()[:_SHOWN_BYTES]
+    if start.startswith(b"["):
         return _ListScanner(file, head).items()
+    if start and not start.startswith(b"{"):
+        raise UnknownFormat(
+            f"The file begins with {start.decode(errors='replace')!r}, so it is neither JSON nor a zip file "
+            "nor a database of a known program."
+        )
     return _read_lines_or_object(file, head)
 
 

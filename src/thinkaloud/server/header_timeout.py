@@ -5,11 +5,12 @@ bytes.
 """
 
 import asyncio
+from http import HTTPStatus
 from typing import Any, Self
 
-from thinkaloud.server.errors import HttpRefusal, RequestTimeout
+from thinkaloud.server.app import JSON, SECURITY_HEADERS
+from thinkaloud.server.errors import HttpRefusal, RequestTimeout, error_response
 from thinkaloud.server.limits import GatewayLimits
-from thinkaloud.server.raw_response import response_bytes
 
 
 class HeaderTimeout(asyncio.Protocol):
@@ -55,5 +56,19 @@ class HeaderTimeout(asyncio.Protocol):
             return
         cycle: Any = getattr(self, "cycle", None)  # there is none before the first request
         if cycle is None or not cycle.response_started or cycle.response_complete:
-            self.transport.write(response_bytes(refusal))
+            self.transport.write(_response_bytes(refusal))
         self.transport.close()
+
+
+def _response_bytes(refusal: HttpRefusal) -> bytes:
+    """Return a whole response that closes the connection."""
+    response = error_response(refusal)
+    body = response.body
+    headers = [
+        (b"content-type", JSON.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        *SECURITY_HEADERS,
+    ]
+    status_line = f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\n".encode()
+    return status_line + b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n" + body

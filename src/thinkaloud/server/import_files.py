@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import BlockStarted, Kind, Refused, UsageReported
 from thinkaloud.export.markdown_reader import read_markdown
-from thinkaloud.export.record import Exchange, SessionRecord, Source, read_json
+from thinkaloud.export.record import Exchange, SessionRecord, Source, block_kinds, read_json
 from thinkaloud.importers import HistoryFile, UnreadItem
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
 from thinkaloud.store import finish, turns
@@ -134,12 +134,7 @@ def _own_records(media_type: str, data: bytes) -> Iterator[SessionRecord]:
 
 def _output(record: SessionRecord, limits: ImportLimits) -> Iterator[bytes]:
     _check_record(record, limits.blocks_per_turn)
-    kinds = [
-        entry.event.kind
-        for exchange in record.exchanges
-        for entry in exchange.entries
-        if isinstance(entry.event, BlockStarted)
-    ]
+    kinds = block_kinds(record)
     yield pickle.dumps(
         ImportHeader(
             title=record.title,

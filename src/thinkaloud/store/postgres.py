@@ -6,9 +6,9 @@ shares a bounded number of connections, one for each thread.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,8 @@ _APPEND_LIMITS = TimeLimits(statement_s=10.0, idle_s=5.0)
 _URGENT_LIMITS = TimeLimits(statement_s=3.0, lock_s=3.0, idle_s=3.0)
 _LONG_LIMITS = TimeLimits(statement_s=600.0)
 _MIGRATION_LIMITS = TimeLimits(statement_s=3600.0, lock_s=3600.0)
+_SNAPSHOT_LIMITS = TimeLimits(statement_s=86_400.0, idle_s=86_400.0)
+"""A day: a snapshot is idle while the target of a copy writes."""
 
 _LOCK_WRITERS = (
     "SELECT FROM nodes WHERE id IN (SELECT writer FROM turns WHERE key = ANY(%(turns)s)) FOR SHARE"
@@ -263,6 +265,23 @@ class _WorkerPool:
 
     def _finish(self, _: object) -> None:
         self._begun -= 1
+
+
+@contextmanager
+def open_postgres_snapshot(url: str) -> Iterator[Connection]:
+    """Open a connection that sees the database as it is now, and cannot change it."""
+    engine = _engine(url, _SNAPSHOT_LIMITS, 1, name="copy")
+    try:
+        opened = engine.connect()
+    except DBAPIError as error:
+        if not isinstance(error.orig, psycopg.OperationalError):
+            raise
+        raise refusal(url, error.orig) from None
+    try:
+        with opened.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True) as conn:
+            yield conn
+    finally:
+        engine.dispose()
 
 
 def _engine(url: str, limits: TimeLimits, connections: int, *, name: str = "pool") -> Engine:

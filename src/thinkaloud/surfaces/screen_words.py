@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from thinkaloud.view import Words
 
-_LANGUAGES = ("en-US", "pt-BR")
+LANGUAGES = ("en-US", "pt-BR")
+"""The columns. A language of `view.locales` without a column gets the first one."""
 
 Texts = Mapping[str, tuple[str, str]]
 """The texts in all languages, by key."""
@@ -131,7 +132,7 @@ class ScreenWords:
     def __init__(self, locale: str, texts: Texts) -> None:
         self._words = Words(locale)
         self._texts = texts
-        self._column = _LANGUAGES.index(self._words.locale)
+        self._column = LANGUAGES.index(self._words.locale) if self._words.locale in LANGUAGES else 0
 
     @property
     def locale(self) -> str:

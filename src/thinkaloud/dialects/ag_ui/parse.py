@@ -132,7 +132,9 @@ def _step(message: _Message) -> ClientStep:
         case "reasoning":
             return ClientAnswer(thoughts=(ClientThought(_text(message), message.encrypted_value or ""),))
         case "tool":
-            return ToolMessage(message.tool_call_id or "", _text(message), failed=bool(message.error))
+            images = tuple(_images(message))
+            failed = bool(message.error)
+            return ToolMessage(message.tool_call_id or "", _text(message), failed=failed, images=images)
     raise Refused(f"Unknown role {message.role[:40]!r}. Use user, assistant, reasoning, tool or system.")
 
 

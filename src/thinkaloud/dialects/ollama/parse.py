@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import ToolCall, ToolMessage
+from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
 from thinkaloud.dialects.client_request import (
     ClientAnswer,
     ClientRequest,
@@ -99,8 +99,7 @@ def _thinking(think: bool | str | None) -> str | None:
 def _step(message: _Message) -> ClientStep:
     match message.role:
         case "user":
-            images = [checked_image("", data) for data in message.images or ()]
-            return joined_message([message.content or ""], images)
+            return joined_message([message.content or ""], _images(message))
         case "assistant":
             calls = (
                 ToolCall(call.id or "", call.function.name, json_text(call.function.arguments) or "{}")
@@ -109,5 +108,10 @@ def _step(message: _Message) -> ClientStep:
             thoughts = (ClientThought(message.thinking),) if message.thinking else ()
             return ClientAnswer(message.content or "", tuple(calls), thoughts)
         case "tool":
-            return ToolMessage(message.tool_call_id or "", message.content or "", message.tool_name or "")
+            call, name, images = message.tool_call_id or "", message.tool_name or "", tuple(_images(message))
+            return ToolMessage(call, message.content or "", name, images=images)
     raise Refused(f"Unknown role {message.role[:40]!r}. Use system, user, assistant or tool.")
+
+
+def _images(message: _Message) -> list[Image]:
+    return [checked_image("", data) for data in message.images or ()]

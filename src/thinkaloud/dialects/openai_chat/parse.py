@@ -168,7 +168,8 @@ def _step(message: _Message) -> ClientStep:
         case "assistant":
             return _answer(message)
         case "tool" | "function":
-            return ToolMessage(message.tool_call_id or "", _text(message), message.name or "")
+            images = tuple(_images(message))
+            return ToolMessage(message.tool_call_id or "", _text(message), message.name or "", images=images)
     raise Refused(f"Unknown role {message.role[:40]!r}. Use system, developer, user, assistant or tool.")
 
 
