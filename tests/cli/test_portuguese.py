@@ -14,10 +14,15 @@ from thinkaloud.cli import COMMANDS as ALL_COMMANDS
 from thinkaloud.cli import main
 from thinkaloud.cli.gateway.attach import THIS_HOME, open_backend
 from thinkaloud.cli.parser import build_parser, command_nodes
-from thinkaloud.cli.portuguese import texts, translate_error, translate_parser
+from thinkaloud.cli.portuguese import texts, translate_parser
 from thinkaloud.client.config import SETTINGS
+from thinkaloud.surfaces.error_words import error_text
 
 COMMANDS = Path(thinkaloud.cli.__file__).parent
+
+
+def translate_error(text: str) -> str:
+    return error_text(text, "pt-BR")
 
 
 def template(node: ast.expr) -> str:
@@ -53,7 +58,7 @@ def key_faults() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted({*refusals(), *key_faults()}))
 def test_every_refusal_of_a_command_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/cli/portuguese.toml"
+    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
 
 
 @pytest.mark.parametrize("thinking", [True, False])
@@ -81,7 +86,7 @@ def findings() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted(set(findings())))
 def test_every_finding_of_doctor_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/cli/portuguese.toml"
+    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
 
 
 def test_translations_keep_all_gaps() -> None:
@@ -106,7 +111,7 @@ def test_every_text_of_the_help_has_a_translation_and_every_translation_a_text()
         ]
         unchanged = [text for text, other in zip(english, portuguese, strict=True) if text and text == other]
         known = [text for text in unchanged if texts()["help"].get(text) == text]
-        assert unchanged == known, "add the text to src/thinkaloud/cli/portuguese.toml"
+        assert unchanged == known, "add the text to src/thinkaloud/surfaces/error_words.toml"
         unused -= set(filter(None, english))
     assert [text for text in unused if "{}" not in text] == []
     assert set(texts()["settings"]) == {setting.meaning for setting in SETTINGS.values()}

@@ -95,6 +95,14 @@ def test_model_list_says_in_the_language_of_the_person_what_is_missing() -> None
     run_chat(act, backend=_KeylessModels(), options=ChatOptions(language="pt-BR"))
 
 
+def test_errors_are_told_in_the_language_of_the_person() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("/attach /no/such.png")
+        await chat.sees("Não foi possível anexar /no/such.png: Arquivo ou pasta inexistente.")
+
+    run_chat(act, options=ChatOptions(language="pt-BR"))
+
+
 def test_theme_that_is_chosen_is_saved() -> None:
     saved: list[str] = []
 
