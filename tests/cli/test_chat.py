@@ -93,6 +93,9 @@ def test_quitting_a_chat_waits_for_its_own_turn_and_prints_the_whole_answer(home
             assert "A turn of this chat still runs" in screen.scroll_back
             assert "of another command" not in screen.scroll_back
             assert "All of the answer." in screen.scroll_back
+            thoughts = [line for line in screen.scroll_back.splitlines() if "again and" in line]
+            assert len(thoughts) > 1
+            assert [line for line in thoughts if not line.startswith("[think] again and")] == []
 
 
 def test_chat_without_a_terminal_says_what_to_use(

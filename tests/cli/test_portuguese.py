@@ -14,11 +14,16 @@ from thinkaloud.cli import COMMANDS as ALL_COMMANDS
 from thinkaloud.cli import main
 from thinkaloud.cli.gateway.attach import THIS_HOME, open_backend
 from thinkaloud.cli.parser import build_parser, command_nodes
-from thinkaloud.cli.portuguese import texts, translate_error, translate_parser
+from thinkaloud.cli.portuguese import texts, translate_parser
 from thinkaloud.client.config import SETTINGS
 from thinkaloud.client.errors import ErrorResponse, refusal_error
+from thinkaloud.surfaces.error_words import error_tables, error_text
 
 COMMANDS = Path(thinkaloud.cli.__file__).parent
+
+
+def translate_error(text: str) -> str:
+    return error_text(text, "pt-BR")
 
 
 def template(node: ast.expr) -> str:
@@ -54,7 +59,7 @@ def key_faults() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted({*refusals(), *key_faults()}))
 def test_every_refusal_of_a_command_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/cli/portuguese.toml"
+    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
 
 
 @pytest.mark.parametrize("thinking", [True, False])
@@ -103,9 +108,9 @@ def gateway_errors() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted(set(gateway_errors())))
 def test_every_error_of_the_gateway_has_a_translation_for_the_page(text: str) -> None:
     message = text.replace("{}", "X")
-    fixed = (english for english in texts()["errors"] if len(english) > len("{}: {}."))
+    fixed = (english for english in error_tables("pt-BR")["gateway"] if len(english) > len("{}: {}."))
     patterns = (".+?".join(map(re.escape, english.split("{}"))) for english in fixed)
-    assert any(re.search(pattern, message) for pattern in patterns), "add it to [errors] of portuguese.toml"
+    assert any(re.search(pattern, message) for pattern in patterns), "add it to ["pt-BR".gateway] of src/thinkaloud/surfaces/error_words.toml"
 
 
 @pytest.mark.parametrize(
@@ -142,11 +147,11 @@ def findings() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted(set(findings())))
 def test_every_finding_of_doctor_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/cli/portuguese.toml"
+    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
 
 
 def test_translations_keep_all_gaps() -> None:
-    for table in texts().values():
+    for table in (*texts().values(), *error_tables("pt-BR").values()):
         assert [english for english, text in table.items() if english.count("{}") != text.count("{}")] == []
 
 
@@ -167,7 +172,7 @@ def test_every_text_of_the_help_has_a_translation_and_every_translation_a_text()
         ]
         unchanged = [text for text, other in zip(english, portuguese, strict=True) if text and text == other]
         known = [text for text in unchanged if texts()["help"].get(text) == text]
-        assert unchanged == known, "add the text to src/thinkaloud/cli/portuguese.toml"
+        assert unchanged == known, "add the text to src/thinkaloud/surfaces/error_words.toml"
         unused -= set(filter(None, english))
     assert [text for text in unused if "{}" not in text] == []
     assert set(texts()["settings"]) == {setting.meaning for setting in SETTINGS.values()}

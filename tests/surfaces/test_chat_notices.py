@@ -10,7 +10,6 @@ from thinkaloud.canon import BlockStarted, Kind, Refused, TurnEnded, TurnStarted
 from thinkaloud.surfaces.backend import FoundText, Responder
 from thinkaloud.surfaces.tui import status_line
 from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.transcript_text import wrapped_text
 
 
 def test_notices_are_shown_one_at_a_time() -> None:
@@ -96,6 +95,14 @@ def test_model_list_says_in_the_language_of_the_person_what_is_missing() -> None
     run_chat(act, backend=_KeylessModels(), options=ChatOptions(language="pt-BR"))
 
 
+def test_errors_are_told_in_the_language_of_the_person() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("/attach /no/such.png")
+        await chat.sees("Não foi possível anexar /no/such.png: Arquivo ou pasta inexistente.")
+
+    run_chat(act, options=ChatOptions(language="pt-BR"))
+
+
 def test_theme_that_is_chosen_is_saved() -> None:
     saved: list[str] = []
 
@@ -159,10 +166,6 @@ def test_quitting_reads_the_running_turn_to_its_end(capsys: pytest.CaptureFixtur
     assert "A turn of this chat still runs" in capsys.readouterr().err
     assert "All of the answer." in app.transcript
     assert app.closing_lines(turns_go_on=True) == [f"To go on: thinkaloud chat -s {app.shown_session}"]
-
-
-def test_transcript_for_the_scroll_back_is_wrapped_at_words() -> None:
-    assert wrapped_text("❯ Why?\n\n[think] one two three\n", 14) == "❯ Why?\n\n[think] one\ntwo three"
 
 
 def test_invalid_entry_of_a_gateway_ends_the_turn_and_not_the_chat() -> None:

@@ -16,9 +16,9 @@ import msgspec
 
 from thinkaloud import canon
 from thinkaloud.canon.requests import Image
-from thinkaloud.cli.portuguese import texts
 from thinkaloud.dialects.tags.families import model_families
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.surfaces.error_words import error_tables
 from thinkaloud.view import LOCALES, PRESETS
 
 WEB = Path(__file__).parents[2] / "web"
@@ -167,7 +167,7 @@ def _tag_profiles() -> str:
 
 def _portuguese_errors() -> str:
     about = _comment("The gateway's errors in Portuguese, the longest first; `{}` is a gap, kept in order.")
-    rows = sorted(texts()["errors"].items(), key=lambda pair: -len(pair[0]))
+    rows = sorted(error_tables("pt-BR")["gateway"].items(), key=lambda pair: -len(pair[0]))
     table = "export const PORTUGUESE_ERRORS: [english: string, portuguese: string][]"
     return f"{about}\n{table} = {_json(rows)};\n"
 

@@ -46,6 +46,7 @@ export const PORTUGUESE_ERRORS: [english: string, portuguese: string][] = [
   ["The entries of exchange {} are not a valid turn: {}. Keep them complete and in their original order.", "As entradas da resposta {} não são um turno válido: {}. Mantenha-as completas e na ordem original."],
   ["The settings of {} have {} characters; the maximum is {}. Shorten its system prompt or its tools.", "As configurações de {} têm {} caracteres; o máximo é {}. Encurte as instruções ou as ferramentas dele."],
   ["Exchange {} has more than {} blocks (limit blocks_per_turn). Split the file and import the parts.", "A resposta {} tem mais de {} blocos (limite blocks_per_turn). Divida o arquivo e importe as partes."],
+  ["The file begins with {}, so it is neither JSON nor a zip file nor a database of a known program.", "O arquivo começa com {}; não é JSON, nem um arquivo zip, nem um banco de dados de um programa conhecido."],
   ["Set {} or {} in credentials.toml (mode 600), or run `thinkaloud keys set {}`. Nothing was sent.", "Defina {} ou {} em credentials.toml (modo 600), ou execute `thinkaloud keys set {}`. Nada foi enviado."],
   ["A budget of {} tokens is too small: {} needs at least {}. Set {} or more, or turn thinking off.", "Um limite de {} tokens é pequeno demais: {} precisa de pelo menos {}. Defina {} ou mais, ou desligue o pensamento."],
   ["The gateway stopped before this turn ended. The response so far is kept. Ask again to continue.", "O gateway parou antes do fim desta resposta. O que chegou está guardado. Pergunte de novo para continuar."],

@@ -13,6 +13,7 @@ from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, ser
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
+from thinkaloud.surfaces.terminal import wrap_text
 from thinkaloud.view import LOCALES
 
 
@@ -79,7 +80,6 @@ async def _chat(options: argparse.Namespace) -> int:
     with require_extra("tui"):
         from thinkaloud.surfaces.chat_session import Answerer
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
-        from thinkaloud.surfaces.tui.transcript_text import wrapped_text
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
@@ -99,7 +99,7 @@ async def _chat(options: argparse.Namespace) -> int:
                 await app.finish_turns()
         finally:
             if app.transcript:
-                print(wrapped_text(app.transcript, shutil.get_terminal_size().columns))
+                print(wrap_text(app.transcript, shutil.get_terminal_size().columns))
             for line in app.closing_lines(turns_go_on=not inside):
                 print(line, file=sys.stderr)
         return app.return_code or EXIT_OK

@@ -10,6 +10,7 @@ from typing import TextIO
 import msgspec
 
 from thinkaloud.canon import Refused
+from thinkaloud.surfaces.error_words import error_text
 from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
 from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.view import LOCALES
@@ -164,11 +165,7 @@ def users_language() -> str:
 
 def in_users_language(text: str) -> str:
     """Return an error or a finding in the user's language."""
-    if users_language() != "pt-BR":
-        return text
-    from thinkaloud.cli.portuguese import translate_error
-
-    return translate_error(text)
+    return error_text(text, users_language())
 
 
 def print_json(value: object) -> None:

@@ -1,16 +1,12 @@
-"""What commands print in Portuguese: errors, table headers, findings of `doctor`, and help.
-
-Errors are raised in English by every package, with the sentences put together where they are raised. Each
-sentence of `portuguese.toml` is found by its fixed words. `{}` is a gap of any text, kept in order. The page
-translates the errors of the gateway with the same table and rule (`web/page/translate.ts`).
-"""
+"""What commands print in Portuguese besides errors: table headers, the meanings of settings, and help."""
 
 import argparse
-import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
+
+from thinkaloud.surfaces.error_words import Patterns, filled, sentence_patterns
 
 
 @cache
@@ -29,18 +25,11 @@ def translate_setting(meaning: str) -> str:
     return texts()["settings"].get(meaning, meaning)
 
 
-def translate_error(text: str) -> str:
-    """Return an error in Portuguese. A sentence that is not known stays as it is."""
-    for pattern, portuguese in _patterns("errors", "sentences"):
-        text = pattern.sub(partial(_filled, portuguese), text)
-    return text
-
-
 def translate_help(text: str) -> str:
     """Return a text of the help in Portuguese, if it is known."""
-    for pattern, portuguese in _patterns("help"):
+    for pattern, portuguese in _help_patterns():
         if match := pattern.fullmatch(text):
-            return _filled(portuguese, match)
+            return filled(portuguese, match)
     return text
 
 
@@ -62,18 +51,6 @@ class _PortugueseHelp(argparse.HelpFormatter):
         super().add_usage(usage, actions, groups, "uso: " if prefix is None else prefix)
 
 
-def _filled(portuguese: str, match: re.Match[str]) -> str:
-    return portuguese.format(*match.groups())
-
-
 @cache
-def _patterns(*tables: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the texts of tables as patterns, the longest first: a short one may be part of a long one."""
-    pairs = (pair for table in tables for pair in texts()[table].items())
-    ordered = sorted(pairs, key=lambda pair: -len(pair[0]))
-    return tuple((_pattern(english), portuguese) for english, portuguese in ordered)
-
-
-def _pattern(english: str) -> re.Pattern[str]:
-    fixed = (re.escape(part) for part in english.split("{}"))
-    return re.compile(r"(.+?)".join(fixed) + ("$" if english.endswith("{}") else ""), re.DOTALL)
+def _help_patterns() -> Patterns:
+    return sentence_patterns(texts()["help"].items())

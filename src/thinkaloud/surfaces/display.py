@@ -6,6 +6,7 @@ import msgspec
 
 from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.error_words import error_text
 from thinkaloud.surfaces.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.view import Policy, preset, read_policy
@@ -71,7 +72,11 @@ class Display:
     def stream_state(self, chat_turn: ChatTurn) -> str:
         """Return what is to be said about the stream of a turn; nothing if all is well."""
         if chat_turn.reconnecting is not None:
-            return self.words.text("stream.lost", reason=clean(chat_turn.reconnecting.reason))
+            return self.words.text("stream.lost", reason=self.error_text(chat_turn.reconnecting.reason))
         if chat_turn.error:
-            return self.words.text("stream.failed", reason=clean(chat_turn.error))
+            return self.words.text("stream.failed", reason=self.error_text(chat_turn.error))
         return "" if chat_turn.saved else self.words.text("stream.unsaved")
+
+    def error_text(self, error: object) -> str:
+        """Return an error in the language, for the screen."""
+        return clean(error_text(str(error), self.locale))

@@ -129,7 +129,7 @@ class ChatPage:
         try:
             await flow
         except (Refused, BackendUnreachable) as error:
-            self.show_notice(str(error))
+            self.show_notice(self.display.error_text(error))
         finally:
             self._flows.discard(task)
 
@@ -194,7 +194,7 @@ class ChatPage:
                 await self.state.refresh_sessions()
                 lost = ""
             except (Refused, BackendUnreachable) as error:
-                lost = str(error)
+                lost = self.display.error_text(error)
             if lost != self._gateway_lost:
                 self._gateway_lost = lost
                 self._show_lost()

@@ -110,7 +110,7 @@ class ChatApp(App[str]):
 
     def show_error(self, error: Exception) -> None:
         """Show an error until the person has had time to read it."""
-        self.chat_screen.status_line.show_notice(str(error), error=True)
+        self.chat_screen.status_line.show_notice(self.display_settings.error_text(error), error=True)
 
     async def save_display(self, display: TerminalDisplay) -> None:
         """Draw with other settings, and save them as the user's preferences."""

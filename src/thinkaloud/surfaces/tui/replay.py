@@ -18,6 +18,7 @@ from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.turn_view import TurnView
 from thinkaloud.transcript import Turn, fold_entries
+from thinkaloud.view import Words
 
 MAX_GAP_MS = 5_000
 """The longest pause of a replay. A tool that ran for an hour must not stall it."""
@@ -168,6 +169,7 @@ class ReplayScreen(Screen[None]):
         share = 1.0 if not player.duration_ms else player.position_ms / player.duration_ms
         filled = round(columns * share)
         bar = "━" * filled + "─" * (columns - filled)
-        times = f"{player.position_ms / 1000:.1f} / {player.duration_ms / 1000:.1f} s"
+        duration = Words(words.locale).duration
+        times = f"{duration(round(player.position_ms))} / {duration(round(player.duration_ms))}"
         line = f"{state} {bar} {times} ×{player.speed:g}  {words.text('replay.keys')}"
         self.query_one("#replay-line", Static).update(Content(line))

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, FoundText
+from thinkaloud.surfaces.error_words import error_text
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.dialogs import LineInput
@@ -84,7 +85,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
         try:
             places = await self._backend.search(text, thoughts=thoughts)
         except (Refused, BackendUnreachable) as error:
-            self._show_state(clean(str(error)))
+            self._show_state(clean(error_text(str(error), self._words.locale)))
             return
         self._places, self._searched = places, (text, thoughts)
         options = self.query_one(OptionList)

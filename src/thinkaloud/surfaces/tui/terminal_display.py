@@ -5,7 +5,6 @@ from typing import ClassVar
 from thinkaloud.surfaces.chat_session import ChatSession
 from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.screen_words import Texts
-from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.words import TEXTS
 
 
@@ -18,7 +17,7 @@ class TerminalDisplay(Display):
         """Return the line at the bottom: what is wrong, what runs, or the keys of a place."""
         running = None if chat is None else chat.running_turn
         if gateway_lost:
-            text = self.words.text("gateway.lost", reason=clean(gateway_lost))
+            text = self.words.text("gateway.lost", reason=self.error_text(gateway_lost))
         elif running is None or place != "status.idle":
             text = self.words.text(place)
         else:

@@ -3,7 +3,6 @@
 from thinkaloud.surfaces.chat_session import ChatSession
 from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.wrap import wrap_rows
 from thinkaloud.transcript import Turn
 from thinkaloud.view import Channel, plain_lines
 
@@ -14,12 +13,6 @@ def transcript_text(chat: ChatSession, display: Display) -> str:
         f"❯ {clean(chat_turn.prompt)}\n\n{turn_text(chat_turn.turn, display)}\n" for chat_turn in chat.turns
     ]
     return "\n".join(exchanges)
-
-
-def wrapped_text(text: str, columns: int) -> str:
-    """Return a text whose lines are wrapped at words, for a terminal of this width."""
-    rows = wrap_rows(text, max(1, columns))
-    return "\n".join(row.rstrip("\n").rstrip(" ") for row in rows)
 
 
 def turn_text(turn: Turn, display: Display) -> str:
