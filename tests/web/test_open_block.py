@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from tests.web.element_states import answer_after_thought, feed_more, running_thought, show_block
 
 Event = dict[str, Any]
@@ -127,6 +127,24 @@ def test_timeline_shows_the_run_to_scale(page: Page) -> None:
     assert not page.locator("thinking-block .steps").first.is_visible()
     page.locator("thinking-block button[part=timeline]").click()
     assert page.locator("thinking-block .body > .steps").is_visible()
+
+
+def test_timeline_of_many_steps_in_a_narrow_block(page: Page) -> None:
+    """Its usual names are not cut, and what does not fit can be shown."""
+    page.evaluate("() => { document.documentElement.lang = 'pt-BR'; stage.style.inlineSize = '280px'; }")
+    thought = [
+        ({"type": "block.started", "block": 0, "kind": "reasoning"}, 0),
+        ({"type": "block.grew", "block": 0, "text": "A fern."}, 0),
+        ({"type": "block.ended", "block": 0}, 1),
+    ]
+    calls = [entry for at in range(1, 21) for entry in call(at, "search", "", "A fern.", (at, at + 1))]
+    ended = ({"type": "turn.ended", "finish": "stop"}, 30)
+    show_block(page, [({"type": "turn.started"}, 0), *thought, *calls, ended], id="block", open=True, now=40)
+    page.evaluate("() => block.ready")
+    page.locator("thinking-block button[part=timeline]").click()
+    expect(page.locator("thinking-block [part=show-all]")).to_be_visible()
+    name = page.locator("thinking-block .bar-name", has_text="Pensamento")
+    assert name.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def test_body_that_scrolls_shows_that_more_follows(page: Page) -> None:

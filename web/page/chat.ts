@@ -66,7 +66,11 @@ export class Chat {
     class: "plain more",
     hidden: true,
   });
-  private latestButton = button(t("to_latest"), "down", () => void this.toLatest(), { class: "latest", hidden: true });
+  private latestButton = button(t("to_latest"), "down", () => void this.toLatest(), {
+    bare: true,
+    class: "latest round",
+    hidden: true,
+  });
   private status = new StatusLine();
   private opening = new AbortController();
   private loading: Promise<void> = Promise.resolve();

@@ -37,7 +37,7 @@ p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .step-time:not([hidden])~.chevron{margin-inline-start:0}
 summary:dir(rtl)>.step-time:dir(ltr){margin-inline:0 auto}
 ol.timeline{list-style:none;margin:.25rem 0;padding:0}
-.bar-row{display:grid;grid-template-columns:minmax(0,30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
+.bar-row{display:grid;grid-template-columns:minmax(min(8rem,40%),30%) 1fr 4rem;align-items:center;gap:.5rem;min-block-size:1.75rem}
 .bar-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .bar-track{display:flex;border-radius:.25rem;background:var(--b)}
 .bar{block-size:.625rem;border-radius:.25rem;background:var(--m)}

@@ -114,6 +114,7 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
         timelineNode?.remove();
         timelineNode = drawTimeline(context);
         if (timelineShown) content.prepend(timelineNode);
+        drawOffers();
       });
   }
 
