@@ -110,7 +110,9 @@ def test_every_error_of_the_gateway_has_a_translation_for_the_page(text: str) ->
     message = text.replace("{}", "X")
     fixed = (english for english in error_tables("pt-BR")["gateway"] if len(english) > len("{}: {}."))
     patterns = (".+?".join(map(re.escape, english.split("{}"))) for english in fixed)
-    assert any(re.search(pattern, message) for pattern in patterns), "add it to ["pt-BR".gateway] of src/thinkaloud/surfaces/error_words.toml"
+    assert any(re.search(pattern, message) for pattern in patterns), (
+        "add it to the table of the gateway in surfaces/error_words.toml"
+    )
 
 
 @pytest.mark.parametrize(
