@@ -24,8 +24,8 @@ from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal, connection
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection
 from thinkaloud.server.handlers import imports, transfer
 from thinkaloud.server.import_files import read_import
+from thinkaloud.server.process_pool import Computation
 from thinkaloud.server.session_files import write_export
-from thinkaloud.server.worker import Computation
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,

@@ -62,7 +62,7 @@ def test_a_header_needs_one_script(plain: Page, loaded: list[str]) -> None:
     assert loaded == ["/plain", MODULE]
 
 
-def test_what_is_behind_it_is_loaded_when_somebody_looks(plain: Page, loaded: list[str]) -> None:
+def test_body_is_loaded_when_the_block_opens(plain: Page, loaded: list[str]) -> None:
     plain.locator("thinking-block [part=summary]").click()
     expect(plain.locator("thinking-block strong")).to_have_text("docs")
     assert loaded[2:] == ["/dist/body.js"]
@@ -76,7 +76,7 @@ def test_it_is_loaded_in_idle_time_for_a_find_in_the_page(browser: Any, site: Si
     page.close()
 
 
-def test_a_stream_loads_what_reads_it(plain: Page, loaded: list[str]) -> None:
+def test_stream_reader_is_loaded_with_the_first_stream(plain: Page, loaded: list[str]) -> None:
     plain.evaluate(f"async () => {{ block.reset(); {TOOL} }}")
     assert plain.locator("thinking-block .step .label").text_content() == "search"
     assert loaded[2:] == ["/dist/streams.js", "/dist/body.js"]

@@ -155,7 +155,9 @@ def test_t7_whatever_the_provider_it_is_drawn(page: Page) -> None:
     ],
     ids=["aborted", "truncated", "disconnected", "error"],
 )
-def test_ends_are_told_apart(page: Page, end: dict[str, Any], status: str, label: str, notice: str) -> None:
+def test_each_outcome_has_its_label_and_notice(
+    page: Page, end: dict[str, Any], status: str, label: str, notice: str
+) -> None:
     show_block(page, running_thought() + turn_end_in_thought(end), id="block")
     assert page.evaluate("() => block.getAttribute('status')") == status
     assert (part(page, "label"), part(page, "notice")) == (label, notice)
@@ -421,7 +423,7 @@ def test_a_stream_can_be_stopped(page: Page) -> None:
     assert page.evaluate("() => window.cancelled") is True
 
 
-def test_what_comes_twice_is_taken_once(page: Page) -> None:
+def test_repeated_entries_are_applied_once(page: Page) -> None:
     """After a reconnection a server may say again what was said."""
     show_block(page, running_thought("Once."), id="block")
     page.evaluate(
@@ -430,7 +432,7 @@ def test_what_comes_twice_is_taken_once(page: Page) -> None:
     assert page.evaluate("() => block.text") == "Once."
 
 
-def test_the_clock_goes_on_from_the_servers_stamp(page: Page) -> None:
+def test_clock_continues_from_the_server_timestamp(page: Page) -> None:
     """R079: over a reload too; the time of a thought is the server's, not the page's."""
     page.evaluate(
         (
@@ -446,7 +448,7 @@ def test_the_clock_goes_on_from_the_servers_stamp(page: Page) -> None:
     assert 5 <= seconds[0] < seconds[1]
 
 
-def test_the_wait_is_told_apart_from_the_thinking(page: Page) -> None:
+def test_waiting_time_is_shown_apart_from_thinking_time(page: Page) -> None:
     waited = [({"type": "turn.started"}, 0), *running_thought(at=3000)[1:], *answer_after_thought(5000)]
     show_block(page, waited, id="block", open=True)
     assert (part(page, "label"), part(page, "waited")) == ("Thought for 2s", "Waited 3s")
@@ -504,7 +506,7 @@ def test_the_reader_is_followed_until_they_scroll_up(page: Page) -> None:
     assert page.evaluate(end) < 8
 
 
-def test_status_changes_are_told_and_deltas_are_not(page: Page) -> None:
+def test_status_events_fire_on_status_changes_only(page: Page) -> None:
     page.evaluate(
         "() => { window.told = []; for (const name of ['status', 'first-paint', 'toggle']) "
         "document.addEventListener(`thinking-${name}`, ({detail}) => told.push([name, detail])); "
@@ -657,7 +659,7 @@ def test_the_manifest_names_the_whole_contract() -> None:
     assert WORDS
 
 
-def test_a_block_that_moves_keeps_what_a_person_chose(page: Page) -> None:
+def test_moved_block_keeps_the_user_choice(page: Page) -> None:
     """A framework that takes it out and puts it back changes nothing; another id is another block."""
     show_block(
         page,
@@ -755,7 +757,7 @@ def test_a_stream_that_tells_no_story_is_let_go(page: Page) -> None:
     assert "This event does not fit here" in page.evaluate("() => window.problem")
 
 
-def test_an_end_that_comes_twice_makes_no_second_call(page: Page) -> None:
+def test_repeated_call_end_makes_no_second_call(page: Page) -> None:
     call = {"toolCallId": "a"}
     messages = [
         {"type": "TOOL_CALL_END", "toolCallId": "never began"},

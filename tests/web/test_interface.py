@@ -96,7 +96,7 @@ def test_the_body_is_as_tall_as_so_many_lines(page: Page) -> None:
     assert abs(six - three - 3 * line) <= 1
 
 
-def test_of_those_with_one_name_one_is_open(page: Page) -> None:
+def test_one_block_of_a_name_group_is_open(page: Page) -> None:
     page.evaluate("""() => {
       for (const id of ["a", "b", "c"]) {
         const node = put({name: id === "c" ? "other" : "same", status: "done"});
@@ -220,7 +220,7 @@ def test_a_choice_can_be_given_back(page: Page) -> None:
     expect(page.locator("thinking-block [part=reset]")).to_be_hidden()
 
 
-def test_a_page_is_told_of_blocks_and_of_steps(page: Page) -> None:
+def test_toggle_events_for_blocks_and_steps(page: Page) -> None:
     show_block(page, SEARCHED, id="block")
     page.evaluate(EVENTS)
     page.locator("thinking-block [part=summary]").click()
@@ -231,7 +231,7 @@ def test_a_page_is_told_of_blocks_and_of_steps(page: Page) -> None:
 
 
 @pytest.mark.parametrize("garbage", [None, 7, "text", [], {}, {"steps": 3}])
-def test_what_is_no_message_is_said_to_be_none(page: Page, garbage: object) -> None:
+def test_invalid_message_is_an_error(page: Page, garbage: object) -> None:
     show_block(page, running_thought("Kept."), id="block")
     replies = page.evaluate(
         """async garbage => {
@@ -265,7 +265,7 @@ def test_the_header_of_a_tall_block_stays_in_sight(page: Page) -> None:
     assert not page.evaluate("() => block.open")
 
 
-def test_what_is_set_before_the_script_is_there_is_kept(browser: Browser, site: Site) -> None:
+def test_properties_set_before_the_definition_are_kept(browser: Browser, site: Site) -> None:
     """A page may set properties on an element that is not known yet."""
     page = browser.new_page()
     page.goto(site.url + "/without")
@@ -299,7 +299,7 @@ def test_headless_from_the_first_on_it_has_steps(browser: Browser, site: Site) -
     assert values == ["reasoning"]
 
 
-def test_a_renderer_that_comes_late_draws_what_is_there(page: Page) -> None:
+def test_renderer_set_late_draws_the_present_text(page: Page) -> None:
     show_block(page, running_thought("Late."), id="block", open=True)
     page.evaluate("""() => {
       block.renderer = root => ({feed: text => root.append(`<${text}>`)});
@@ -309,7 +309,7 @@ def test_a_renderer_that_comes_late_draws_what_is_there(page: Page) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokens", "token-budget", "max-lines", "duration-ms", "started-at"])
-def test_what_is_no_number_counts_as_nothing(page: Page, name: str) -> None:
+def test_invalid_number_attributes_are_ignored(page: Page, name: str) -> None:
     show_block(page, running_thought(), id="block", attributes={name: "many"}, open=True)
     page.evaluate(
         "([name]) => { block.reset(); block.setAttribute(name, 'lots'); block.append('Hm.'); "
@@ -420,7 +420,7 @@ def test_a_preset_that_remembers_nothing_recalls_nothing_in_any_order(page: Page
     assert values == [True, False]
 
 
-def test_what_the_policy_opens_and_closes_is_told(page: Page) -> None:
+def test_toggle_event_names_policy_or_user(page: Page) -> None:
     """By whom, once each; a person's act is told as theirs alone."""
     page.evaluate(
         "() => { window.told = []; "

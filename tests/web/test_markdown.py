@@ -203,7 +203,7 @@ def test_no_letter_is_lost(page: Page, words: list[str], seed: list[str]) -> Non
         ("~~gone~~ ***both***", "<p><s>gone</s> <strong><em>both</em></strong></p>"),
     ],
 )
-def test_what_is_drawn(page: Page, text: str, html: str) -> None:
+def test_markdown_html(page: Page, text: str, html: str) -> None:
     assert page.evaluate(HTML, text) == html
 
 

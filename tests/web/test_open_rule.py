@@ -183,7 +183,7 @@ def test_a_choice_is_kept_over_a_new_element_and_a_reload(page: Page) -> None:
     assert page.evaluate("() => other.open") is False
 
 
-def test_what_is_kept_has_a_cap_and_holds_no_text(page: Page) -> None:
+def test_stored_choices_are_bounded_and_hold_no_text(page: Page) -> None:
     page.evaluate(
         "() => { for (let n = 0; n < 520; n++) { const one = put({'block-id': `b${n}`}); "
         "one.text = 'secret'; one.open = true; one.remove(); } }"

@@ -114,7 +114,7 @@ def test_the_agent_that_was_asked_is_named_live_and_afterwards(
         expect(second_page.get_by_role("button", name="Who answers: Planner")).to_be_visible()
 
 
-def test_answer_now_hurries_an_agent_and_is_told(visit: PageVisit) -> None:
+def test_answer_now_makes_an_agent_answer_without_tools(visit: PageVisit) -> None:
     page = visit.open()
     _ask_agent(page, "Planner", SLOW_PUZZLE)
     page.wait_for_function("() => document.querySelector('thinking-block')?.text.length > 40")
@@ -154,7 +154,7 @@ def test_the_header_keeps_its_badge_and_its_arrow_in_narrow_windows(
     gateway.call("/api/preferences", {}, "PUT")
 
 
-def test_what_it_cost_is_told_where_the_gateway_knows(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_cost_is_shown_if_known(visit: PageVisit, gateway: GatewayProcess) -> None:
     usage = {"input": 1000, "output": 1000, "reasoning": 400}
     events: list[dict[str, Any]] = [*block_events(0, "reasoning", "Hm."), *block_events(1, "text", "A fern.")]
     events += [{"type": "usage.reported", "usage": usage}, {"type": "turn.ended", "finish": "stop"}]
@@ -189,7 +189,7 @@ def _nested(gateway: GatewayProcess) -> str:
     return gateway.import_events("Nested", events)
 
 
-def test_what_lies_deeper_than_three_assistants_opens_beside_the_conversation(
+def test_assistants_deeper_than_three_levels_open_in_the_side_panel(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open(_nested(gateway))

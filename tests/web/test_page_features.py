@@ -155,7 +155,7 @@ def test_slash_menu_lists_and_runs_commands(visit: PageVisit) -> None:
     assert sheet.count() == 0, "a question mark in a text is no key"
 
 
-def test_sampling_of_the_settings_goes_with_every_question(visit: PageVisit) -> None:
+def test_sampling_settings_are_sent_with_every_question(visit: PageVisit) -> None:
     page = visit.open()
     page.get_by_role("button", name="Settings", exact=True).click()
     page.get_by_text("How answers are made").click()

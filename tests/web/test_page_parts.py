@@ -85,7 +85,7 @@ def test_search_over_thoughts_opens_the_block_at_the_hit(visit: PageVisit, gatew
     assert "/0" in page.url
 
 
-def test_find_in_thinking_counts_and_goes_round(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_find_in_thinking_counts_hits_and_wraps_around(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = gateway.import_exchanges(
         "Finding", ("one", THOUGHT, "A fern."), ("two", "Again the fern.", "Still a fern.")
     )
@@ -134,7 +134,7 @@ def test_a_replay_has_a_slider_and_a_speed(visit: PageVisit, gateway: GatewayPro
     assert page.text_content(".answer") == "A fern grows there."
 
 
-def test_what_goes_out_comes_in_again(visit: PageVisit, gateway: GatewayProcess, tmp_path: Path) -> None:
+def test_export_and_import_round_trip(visit: PageVisit, gateway: GatewayProcess, tmp_path: Path) -> None:
     """R137: with thinking when it is wanted, without when nothing is said."""
     session = gateway.import_exchanges("Round trip", ("what grows here", THOUGHT, "A *fern* grows there."))
     page = visit.open(session)
@@ -177,7 +177,7 @@ def choose_import(page: Page, file: Path | str) -> None:
     chooser.value.set_files(file)
 
 
-def test_a_file_that_is_none_is_refused_in_plain_words(visit: PageVisit, tmp_path: Path) -> None:
+def test_import_of_an_unknown_file_is_refused_in_plain_words(visit: PageVisit, tmp_path: Path) -> None:
     page = visit.open()
     (tmp_path / "other.json").write_text('{"hello": 1}')
     choose_import(page, tmp_path / "other.json")
@@ -263,7 +263,7 @@ def test_copying_leaves_thinking_out_unless_it_is_asked_for(
     assert copied.endswith("A *fern*.")
 
 
-def test_tokens_are_told_where_they_were_counted(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_token_counts_are_shown_if_known(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = gateway.import_exchanges("Counted", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
     wait_for_answers(page)
@@ -272,7 +272,7 @@ def test_tokens_are_told_where_they_were_counted(visit: PageVisit, gateway: Gate
     )
 
 
-def test_answer_now_is_asked_for_and_its_refusal_told(visit: PageVisit) -> None:
+def test_refused_answer_now_is_shown(visit: PageVisit) -> None:
     requests: list[str] = []
 
     def refuse(route: Route) -> None:
@@ -317,7 +317,7 @@ def test_renaming_and_deleting(visit: PageVisit, gateway: GatewayProcess) -> Non
     assert session not in [item["id"] for item in gateway.call("/api/sessions")["items"]]
 
 
-def test_a_conversation_that_is_gone_is_said_to_be_gone(visit: PageVisit) -> None:
+def test_deleted_conversation_shows_an_error(visit: PageVisit) -> None:
     page = visit.open("ses_AAAAAAAAAAAAAAAAAAAAAA")
     page.wait_for_selector("text=This conversation is not there any more")
 

@@ -115,7 +115,7 @@ def test_a_token_holds_for_the_visit_where_nothing_can_be_kept(browser: Browser,
         wait_for_answers(page)
 
 
-def test_what_can_be_no_token_is_asked_for_again(browser: Browser, tmp_path: Path) -> None:
+def test_invalid_token_is_asked_for_again(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
         token = gateway.token
         page = visit.open()
@@ -129,7 +129,7 @@ def test_what_can_be_no_token_is_asked_for_again(browser: Browser, tmp_path: Pat
         wait_for_answers(page)
 
 
-def test_what_is_written_while_a_question_is_on_its_way_stays(visit: PageVisit) -> None:
+def test_draft_typed_while_a_question_is_sent_stays(visit: PageVisit) -> None:
     page = visit.open()
     delayed = DelayedRequests(page, "**/turns", "POST")
     ask(page, QUICK_QUESTION)
@@ -143,7 +143,7 @@ def test_what_is_written_while_a_question_is_on_its_way_stays(visit: PageVisit) 
     assert page.input_value("#message") == ""
 
 
-def test_a_question_that_fails_is_given_back_before_what_was_written_meanwhile(visit: PageVisit) -> None:
+def test_failed_question_returns_to_the_message_box_before_the_draft(visit: PageVisit) -> None:
     page = visit.open()
     delayed = DelayedRequests(page, "**/turns", "POST")
     ask(page, "the first")
@@ -176,7 +176,7 @@ def test_a_question_that_fails_is_given_back_where_it_was_asked(
     assert page.input_value("#message") == "only here"
 
 
-def test_a_question_asked_while_a_conversation_loads_goes_there(
+def test_question_sent_while_a_conversation_loads_is_asked_in_it(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     session = keep_session(gateway, "Slow to come", ("one", "", "1"))
@@ -192,7 +192,7 @@ def test_a_question_asked_while_a_conversation_loads_goes_there(
     assert len(gateway.call(f"/api/sessions/{session}/messages")["items"]) == 4
 
 
-def test_what_is_written_while_a_conversation_loads_stays(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_draft_typed_while_a_conversation_loads_stays(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = keep_session(gateway, "Slow to come", ("one", "", "1"))
     page = visit.open()
     page.fill("#message", "for a new one")
@@ -235,7 +235,7 @@ def test_a_late_try_for_a_conversation_that_was_left_changes_nothing(
     assert len(tries) == 1
 
 
-def test_a_conversation_that_did_not_come_is_opened_by_another_click(
+def test_conversation_that_failed_to_load_opens_with_a_second_click(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     session = keep_session(gateway, "Slow to come", ("one", "", "the answer"))
@@ -254,7 +254,9 @@ def test_a_conversation_that_did_not_come_is_opened_by_another_click(
     page.wait_for_selector(".answer >> text=the answer")
 
 
-def test_a_name_that_comes_late_does_not_move_the_reader(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_late_rename_response_does_not_change_the_open_conversation(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     first_session = keep_session(gateway, "Here", ("one", "", "1"))
     second_session = keep_session(gateway, "There", ("two", "", "2"))
     page = visit.open(first_session)
@@ -294,9 +296,7 @@ def test_two_clicks_for_later_messages_show_each_question_once(
     assert len(questions) == len(set(questions))
 
 
-def test_earlier_messages_come_also_when_something_stirs_meanwhile(
-    visit: PageVisit, gateway: GatewayProcess
-) -> None:
+def test_earlier_messages_load_while_the_page_changes(visit: PageVisit, gateway: GatewayProcess) -> None:
     question_answers = [(f"question {n}", "", f"answer {n}") for n in range(30)]
     session = keep_session(gateway, "Long", *question_answers)
     page = visit.open()
@@ -312,7 +312,7 @@ def test_earlier_messages_come_also_when_something_stirs_meanwhile(
     page.wait_for_selector(".bubble >> text=question 5", state="attached")
 
 
-def test_what_came_in_an_absence_has_no_gap(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_turns_made_while_the_page_was_away_have_no_gap(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = keep_session(gateway, "Busy", ("the first", "", "1"))
     page = visit.open(session)
     page.wait_for_selector(".answer >> text=1")
@@ -386,7 +386,7 @@ def test_a_puzzle_clicked_twice_is_asked_once_and_leaves_no_draft(visit: PageVis
     assert page.input_value("#message") == ""
 
 
-def test_what_is_said_at_the_end_of_a_dialog_is_seen(visit: PageVisit) -> None:
+def test_toast_is_visible_after_a_dialog_closes(visit: PageVisit) -> None:
     page = visit.open()
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block[status=streaming]")
@@ -444,7 +444,7 @@ def test_finding_begins_anew_in_another_conversation(visit: PageVisit, gateway: 
     assert page.locator(".finder >> text=of 2").count() == 0
 
 
-def test_finding_marks_what_was_sought(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_search_hit_marks_the_searched_words(visit: PageVisit, gateway: GatewayProcess) -> None:
     """Also after letters that are longer when they are small, and where one place runs into the next."""
     session = keep_session(gateway, "Here", ("one", "İİİİ then (x*[y) and haha haha.", "1"))
     page = visit.open(session)
@@ -558,7 +558,7 @@ def test_deleting_is_not_one_enter_away(visit: PageVisit, gateway: GatewayProces
     assert page.locator(".answer").count() == 1
 
 
-def test_arrows_go_through_what_was_found(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_arrow_keys_move_through_search_hits(visit: PageVisit, gateway: GatewayProcess) -> None:
     keep_session(gateway, "Ferns", ("bracken one", "", "1"), ("bracken two", "", "2"))
     page = visit.open()
     page.keyboard.press("Control+K")

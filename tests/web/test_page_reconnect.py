@@ -37,7 +37,7 @@ def test_a_first_visit_needs_no_key_and_one_click(visit: PageVisit) -> None:
     assert page.title().startswith(PUZZLE)
 
 
-def test_a_reload_in_mid_stream_goes_on_with_text_and_clock(visit: PageVisit) -> None:
+def test_reload_in_mid_stream_resumes_text_and_clock(visit: PageVisit) -> None:
     page = visit.open()
     ask(page, PUZZLE)
     page.wait_for_selector("thinking-block[status=streaming]")
@@ -84,9 +84,7 @@ def test_a_question_that_does_not_get_through_is_given_back(visit: PageVisit) ->
     visit.context.set_offline(False)
 
 
-def test_a_gateway_that_is_killed_and_comes_back_ends_the_turn_honestly(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_turn_of_a_killed_gateway_is_shown_as_interrupted(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path) as gateway, open_visit(browser, gateway.url) as visit:
         page = visit.open()
         ask(page, SLOW_PUZZLE)
@@ -122,7 +120,7 @@ def test_two_windows_show_the_same_conversation_live(visit: PageVisit) -> None:
     assert "51" in (first_page.text_content(".answer >> nth=1") or "")
 
 
-def test_stopping_keeps_what_was_said(visit: PageVisit) -> None:
+def test_stop_keeps_the_text_so_far(visit: PageVisit) -> None:
     page = visit.open()
     ask(page, SLOW_PUZZLE)
     page.wait_for_function("() => document.querySelector('thinking-block')?.text.length > 40")

@@ -130,7 +130,7 @@ def test_the_policy_is_strict_and_on_every_file(gateway: GatewayProcess) -> None
     assert not re.search(r"<style|style=|<script(?![^>]*src=)|\son\w+=|https?://", html)
 
 
-def test_the_page_comes_compressed_and_is_not_sent_twice(gateway: GatewayProcess) -> None:
+def test_page_is_compressed_and_cached(gateway: GatewayProcess) -> None:
     with urlopen(Request(gateway.url + "/", headers={"Accept-Encoding": "gzip"})) as answer:
         assert gzip.decompress(answer.read()) == (FOLDER / "index.html").read_bytes()
         tag = answer.headers["ETag"]
@@ -274,14 +274,14 @@ def test_a_link_on_another_site_leads_to_the_page_and_to_nothing_else(
         ),
     ],
 )
-def test_only_a_whole_window_on_the_page_may_come_from_elsewhere(
+def test_cross_site_requests_are_refused_except_navigation_to_the_page(
     gateway: GatewayProcess, path: str, headers: dict[str, str], status: int
 ) -> None:
     assert _status(gateway, "GET", path, headers) == status
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_nothing_but_reading_comes_in_from_elsewhere(gateway: GatewayProcess, method: str) -> None:
+def test_cross_origin_requests_may_only_read(gateway: GatewayProcess, method: str) -> None:
     window = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     assert _status(gateway, method, "/", window) == 403
 

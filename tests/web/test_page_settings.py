@@ -334,7 +334,7 @@ def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser,
         assert page.get_by_role("link").filter(has_text="51").count() == 0
 
 
-def test_a_workspace_that_one_is_no_longer_in_is_left(visit: PageVisit) -> None:
+def test_workspace_without_membership_is_left(visit: PageVisit) -> None:
     page = visit.open()
     page.evaluate("() => localStorage.setItem('thinkaloud-workspace', 'wsp_gone')")
     page.reload()

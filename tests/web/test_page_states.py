@@ -172,9 +172,7 @@ def test_the_way_to_the_latest_covers_little_of_an_answer(visit: PageVisit, gate
 
 
 @pytest.mark.parametrize(("model", "thinks"), [("gpt-4o", False), ("claude-opus-4.5", True)])
-def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
-    visit: PageVisit, model: str, thinks: bool
-) -> None:
+def test_waiting_seconds_are_counted_until_the_first_text(visit: PageVisit, model: str, thinks: bool) -> None:
     """A model that does not think has no thinking block; after 20 s it is said that the wait goes on."""
     page = visit.open()
     page.locator(".composer .chip").first.click()

@@ -8,9 +8,7 @@ STYLES = """() => ["thinking-block", ".answer"].map(name => {
 })"""
 
 
-def test_what_was_kept_is_shown_apart_and_quieter_than_the_answer(
-    visit: PageVisit, gateway: GatewayProcess
-) -> None:
+def test_stored_thinking_is_shown_apart_from_the_answer(visit: PageVisit, gateway: GatewayProcess) -> None:
     """R053, R066, R067: the thought comes out of the message's own field, and is smaller than the answer."""
     with_thought = gateway.import_exchanges("With", ("Why?", "A thought about it.", "Because."))
     without = gateway.import_exchanges("Without", ("Why?", "", "Because."))

@@ -107,7 +107,7 @@ def test_nothing_runs_nothing_loads_nothing_leaks(page: Page, site: Site) -> Non
     assert not any(CANARY in path for path in site.requests)
 
 
-def test_what_the_policy_forbids_is_noticed(page: Page) -> None:
+def test_content_security_policy_violations_are_noticed(page: Page) -> None:
     """The test above is worth something: the same page notices a bad sink and a foreign picture."""
     violations: list[str] = []
     page.on("console", lambda message: violations.append(message.text) if "Policy" in message.text else None)

@@ -76,7 +76,7 @@ def test_a_response_of_fetch_is_shown(page: Page, site: Site, chunk: str) -> Non
     assert loaded == expected
 
 
-def test_what_cannot_be_read_is_an_error(page: Page) -> None:
+def test_unreadable_stream_is_an_error(page: Page) -> None:
     message = page.evaluate(
         """async () => {
           block.reset();

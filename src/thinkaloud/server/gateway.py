@@ -29,10 +29,10 @@ from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.node import GatewayNode
 from thinkaloud.server.preferences import PreferenceStore
+from thinkaloud.server.process_pool import ProcessPool
 from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
-from thinkaloud.server.worker import WorkerPool
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.facts import store_fact
@@ -110,7 +110,7 @@ class Gateway:
         self.commands = CommandRouter(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
         self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
-        self.workers = WorkerPool()
+        self.processes = ProcessPool()
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
@@ -157,7 +157,7 @@ class Gateway:
                 turns = "1 unfinished turn was" if count == 1 else f"{count} unfinished turns were"
                 logger.warning("%s marked interrupted", turns)
             await self._update_search_index()
-            stack.callback(self.workers.close)
+            stack.callback(self.processes.close)
             if not self.client.opened:
                 await stack.enter_async_context(self.client)
             await stack.enter_async_context(self.toolbox)

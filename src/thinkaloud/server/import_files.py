@@ -1,4 +1,4 @@
-"""Files that can be imported, as a computation for a `WorkerPool`: sessions of Thinkaloud and of others.
+"""Files that can be imported, as a computation for a `ProcessPool`: sessions of Thinkaloud and of others.
 
 The output is a sequence of pickled values: for each conversation an `ImportHeader` and its turns, and an
 `ImportEnd` last. A file that cannot be read as a whole gives an error and no output.

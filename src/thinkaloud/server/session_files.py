@@ -1,4 +1,4 @@
-"""Session files: what an export writes, as a computation for a `WorkerPool`.
+"""Session files: what an export writes, as a computation for a `ProcessPool`.
 
 Both forms, markdown and JSON, can be imported again.
 """

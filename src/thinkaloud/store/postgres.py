@@ -89,14 +89,14 @@ class PostgresDatabase:
     def __init__(self, url: str, config: PostgresConfig = DEFAULT_POSTGRES_CONFIG) -> None:
         self.url = url
         self._config = config
-        self._readers = _WorkerPool(config.readers, "reader", config.most_waiting)
-        self._writers = _WorkerPool(config.writers, "writer", config.most_waiting)
-        self._long_readers = _WorkerPool(config.long_readers, "long-reader", config.most_waiting)
-        self._appender = _WorkerPool(1, "append", config.most_waiting)
+        self._readers = _ThreadPool(config.readers, "reader", config.most_waiting)
+        self._writers = _ThreadPool(config.writers, "writer", config.most_waiting)
+        self._long_readers = _ThreadPool(config.long_readers, "long-reader", config.most_waiting)
+        self._appender = _ThreadPool(1, "append", config.most_waiting)
         pool = partial(_pooler_engine, config.pool_url) if config.pool_url else partial(_engine, url)
         self._engine = pool(config.limits, config.readers + config.writers)
         self._long_engine = pool(_LONG_LIMITS, config.long_readers)
-        self._urgent = _WorkerPool(1, "lease", config.most_waiting)
+        self._urgent = _ThreadPool(1, "lease", config.most_waiting)
         self._urgent_engine = _engine(url, _URGENT_LIMITS, 1, name="lease")
         self.listener = PostgresListener(url)
         self._append_connection: psycopg.Connection[Any] | None = None
@@ -235,7 +235,7 @@ async def open_postgres(
         await asyncio.to_thread(database.close)
 
 
-class _WorkerPool:
+class _ThreadPool:
     """Threads that run queries, with a bounded number of waiting ones."""
 
     def __init__(self, threads: int, name: str, most_waiting: int) -> None:

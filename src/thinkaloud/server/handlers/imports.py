@@ -36,7 +36,7 @@ async def import_sessions(request: RouteRequest) -> RouteResponse:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     limits = ImportLimits(gateway.settings.limits.blocks_per_turn, query.format)
     async with gateway.import_slots:
-        file = await gateway.workers.run(
+        file = await gateway.processes.run(
             read_import, media_type, request.raw_body, limits, input_bytes=len(request.raw_body)
         )
         with file:

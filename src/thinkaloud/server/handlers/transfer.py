@@ -44,7 +44,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
         input_bytes = sum(len(entries) for turn in stored_turns for _, entries in turn.log)
         with gateway.body_memory.reservation() as reservation:
             reservation.add(min(input_bytes, gateway.settings.limits.bodies_bytes))
-            content = await gateway.workers.run(
+            content = await gateway.processes.run(
                 write_export, session, stored_turns, query, language, input_bytes=input_bytes * _UNPACKED
             )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"

@@ -22,7 +22,7 @@ from thinkaloud.store.database import NotSaved
 Computation = Callable[..., Iterable[bytes]]
 """A function of a module. It yields the bytes of its output, and raises what it refuses."""
 
-WORKERS = 2
+PROCESSES = 2
 """Processes at the same time. More computations wait."""
 MAX_IN_THREAD_BYTES = 128 * 1024
 """A larger input is computed in a process."""
@@ -32,15 +32,15 @@ _REFUSED = 3
 """The exit status of a computation that raised an error. The error is its output."""
 
 
-class WorkerFailed(ThinkaloudError):
+class ProcessFailed(ThinkaloudError):
     """The process of a computation ended without a result."""
 
 
-class WorkerPool:
+class ProcessPool:
     """Runs computations, a few at a time. Close it to end those that still run."""
 
-    def __init__(self, size: int = WORKERS) -> None:
-        self._threads = ThreadPoolExecutor(size, "thinkaloud-worker")
+    def __init__(self, size: int = PROCESSES) -> None:
+        self._threads = ThreadPoolExecutor(size, "thinkaloud-process")
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
@@ -71,14 +71,14 @@ class WorkerPool:
             if status == _REFUSED:
                 raise pickle.load(output)
             if status:
-                raise WorkerFailed(f"A worker process ended with status {status}: {messages}")
+                raise ProcessFailed(f"A process ended with status {status}: {messages}")
             stack.pop_all()
             return output
 
     def _wait_for_process(self, input_file: BinaryIO, output: BinaryIO) -> tuple[int, str]:
         """Run a process to its end; return its exit status, and what it wrote to stderr."""
         if self._closed:
-            raise WorkerFailed("The gateway is stopping.")
+            raise ProcessFailed("The gateway is stopping.")
         command = [sys.executable, "-m", __name__]
         with subprocess.Popen(command, stdin=input_file, stdout=output, stderr=subprocess.PIPE) as process:
             self._processes.add(process)
