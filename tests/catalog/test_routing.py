@@ -295,10 +295,13 @@ def test_every_vendor_spelling_of_a_provider_is_a_name() -> None:
 def test_a_retired_model_names_its_successor() -> None:
     """The date comes from the provider's own table, and holds only there."""
     assert retirement_note(find_route("anthropic/claude-3.7-sonnet")) == (
-        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.5 instead."
+        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.6 instead."
     )
     assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) == ""
-    assert retirement_note(find_route("anthropic/claude-sonnet-4.5")) == ""
+    assert retirement_note(find_route("anthropic/claude-sonnet-4.6")) == ""
+    assert retirement_note(find_route("openai/o4-mini")) == (
+        "openai retired o4-mini on 2026-10-23. Use gpt-5.6-terra instead."
+    )
     user_catalog = parse_catalog(
         *builtin_texts(), '[models.gpt-5]\nretires = { openai = "2031-01-01" }\nsuccessor = "gpt-5.5"'
     )

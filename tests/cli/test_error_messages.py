@@ -57,7 +57,7 @@ REFUSED = [
     (
         ["route", "gpt-55"],
         "Unknown model 'gpt-55': it is not in the catalog and does not start with a provider. "
-        "Did you mean gpt-5.5, gpt-5, gpt-5.6, gpt-5.4, gpt-5.3? Add the provider, such as "
+        "Did you mean gpt-5.5, gpt-5, gpt-5.6, gpt-5.4, gpt-5.2? Add the provider, such as "
         "openrouter/gpt-55, or add a row for the model to your own catalog file.",
     ),
     (

@@ -82,8 +82,8 @@ def test_an_invalid_thinking_level_is_refused(thinking: str) -> None:
         ("claude-opus-4.5", "high", "anthropic", "claude-opus-4-5", 0),
         ("claude-opus-4.8", 20_000, "anthropic", "claude-opus-4-8", 1),
         ("gpt-5", "high", "openrouter", "openai/gpt-5", 0),
-        ("gpt-5", "", "openai", "gpt-5", 0),
-        ("openai/gpt-5", "off", "openai", "gpt-5", 1),
+        ("gpt-5.2", "", "openai", "gpt-5.2", 0),
+        ("openai/gpt-6-astra", "off", "openai", "gpt-6-astra", 1),
         ("claude-3.7-sonnet:thinking", "", "openrouter", "anthropic/claude-3.7-sonnet:thinking", 0),
         ("vllm/my-own", "low", "vllm", "my-own", 2),
         ("deepseek-r1", "low", "deepseek", "deepseek-reasoner", 2),
@@ -102,7 +102,7 @@ def test_prepare_chooses_a_route_and_notes(
 def test_prepare_notes_that_a_model_is_retired() -> None:
     prepared = prepare(QUESTION, model="anthropic/claude-3.7-sonnet", have_key=any_key)
     assert prepared.notes == (
-        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.5 instead.",
+        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.6 instead.",
     )
 
 

@@ -97,7 +97,7 @@ def test_summary_refused_to_an_unverified_organization_is_left_out(monkeypatch: 
     async def scenario() -> None:
         async with run_simulator("openai-responses") as server:
             options = Options(catalog=catalog_at("openai", server.base_url))
-            [notice] = await notices("openai/gpt-5", "high", options)
+            [notice] = await notices("openai/gpt-5.2", "high", options)
             assert notice.startswith("openai returns no thoughts to this account")
             assert [request.body["reasoning"] for request in server.requests] == [
                 {"effort": "high", "summary": "auto"},

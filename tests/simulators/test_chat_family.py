@@ -263,6 +263,14 @@ CASES = [
         "unknown variant `image_url`, expected `text`",
     ),
     RuleCase(
+        "deepseek.text-only",
+        with_changes(model="deepseek-flash", messages=[{"role": "user", "content": [{"type": "image_url"}]}]),
+        with_changes(
+            model="deepseek-flash", messages=[{"role": "user", "content": [{"type": "input_audio"}]}]
+        ),
+        "unknown variant `input_audio`",
+    ),
+    RuleCase(
         "deepseek.control",
         with_changes(thinking={"type": "enabled"}),
         with_changes(thinking={"type": "on"}),

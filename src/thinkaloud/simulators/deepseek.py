@@ -35,6 +35,7 @@ MODELS = {
     "deepseek-v4-flash": _V4,
     "deepseek-v4-pro": _V4,
 }
+_SEEING_MODELS = {"deepseek-flash"}
 _MAX_TOKENS = 393_216
 _EFFORTS = {"minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
 
@@ -102,10 +103,11 @@ def _check_successive(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_text_only(request: ApiRequest) -> ApiError | None:
+def _check_parts(request: ApiRequest) -> ApiError | None:
+    allowed = {"text", "image_url"} if request.model in _SEEING_MODELS else {"text"}
     for number, message in enumerate(request_messages(request)):
         kinds = [str(part.get("type")) for part in objects(message.get("content"))]
-        unknown = next((kind for kind in kinds if kind != "text"), None)
+        unknown = next((kind for kind in kinds if kind not in allowed), None)
         if unknown:
             return ApiError(
                 400,
@@ -167,9 +169,9 @@ RULES = (
     Rule("deepseek.messages", "no messages", "vendor docs", check_messages),
     Rule(
         "deepseek.text-only",
-        "a part of a message that is not text, such as an image",
-        "hermes-webui#2297, jcode#310, Zoo-Code#1106",
-        _check_text_only,
+        "a part of a message that is not text, except images for deepseek-flash",
+        "hermes-webui#2297, jcode#310, Zoo-Code#1106; deepseek-harness#6700",
+        _check_parts,
     ),
     Rule(
         "deepseek.control",

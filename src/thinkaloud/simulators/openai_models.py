@@ -28,7 +28,7 @@ def _model_rows() -> list[GptModel]:
     rows += [GptModel(name, _EFFORTS_TO_HIGH) for name in ("o1", "o3", "o3-mini", "o4-mini")]
     rows += [GptModel(name, ("minimal", *_EFFORTS_TO_HIGH)) for name in ("gpt-5", "gpt-5-mini", "gpt-5-nano")]
     rows += [GptModel("gpt-5-pro", ("high",), "high"), GptModel("gpt-5.1", with_none, "none")]
-    rows += [GptModel(name, with_xhigh, "none") for name in ("gpt-5.2", "gpt-5.3", "gpt-5.4")]
+    rows += [GptModel(name, with_xhigh, "none") for name in ("gpt-5.2", "gpt-5.4")]
     rows += [GptModel(f"gpt-{number}-pro", ("medium", "high", "xhigh")) for number in ("5.2", "5.4", "5.5")]
     rows += [GptModel(f"gpt-{number}-chat-latest", ("medium",)) for number in ("5.1", "5.2", "5.3", "5.4")]
     rows += [GptModel("gpt-5.5", with_xhigh)]
