@@ -3,6 +3,7 @@
 That the core is covered is shown by its own tests. The others run uncounted, which takes half the time.
 """
 
+import gc
 import os
 import signal
 import tempfile
@@ -98,6 +99,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _folder(item) not in CORE_FOLDERS:
             item.add_marker(pytest.mark.no_cover)
     items.sort(key=_file_order)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the tests and the modules: they live until the end.
+
+    A walk over these 800,000 objects takes half a second, and pytest alone takes five when it ends.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _file_order(item: pytest.Item) -> tuple[bool, int]:

@@ -391,17 +391,23 @@ class PtyTerminal:
         return code
 
 
+NOT_APPROVED = "The user did not approve this call"
 ASKED = 'Run note with {"text":"milk"}? [y/N] '
 
 
-@pytest.mark.parametrize(("typed", "noted"), [("y", True), ("YES", True), ("n", False), ("", False)])
-def test_approval_question_on_a_terminal(typed: str, noted: bool, agents: UserHome) -> None:
-    with deepseek(agents, *NOTED):
+def test_approval_question_on_a_terminal(agents: UserHome) -> None:
+    """One question for each call: a yes in any case runs it, all else does not."""
+    answers = {"y": True, "n": False, "YES": True, "": False}
+    with deepseek(agents, *(call("note", {"text": f"{typed!r}"}) for typed in answers), NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
-        terminal.until(ASKED)
-        terminal.type(f"{typed}\n")
+        for typed, noted in answers.items():
+            terminal.until(f'Run note with {{"text":"{typed!r}"}}? [y/N] ')
+            terminal.type(f"{typed}\n")
+            outcome = f"noted: {typed!r}" if noted else NOT_APPROVED
+            terminal.until(outcome)
+            terminal.screen_text = terminal.screen_text.partition(outcome)[2]
         assert terminal.code() == 0
-    assert (agents.folder / "notes.txt").exists() is noted
+    assert (agents.folder / "notes.txt").read_text("utf-8") == "'YES'"
     assert "Done." in terminal.screen_text
 
 

@@ -1,6 +1,7 @@
 """Failover of PostgreSQL to a replica, with streaming replication: gateways go on with the new primary."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 
@@ -85,6 +86,15 @@ async def fail_over(primary: PostgresServer, replica: PostgresServer) -> None:
     await asyncio.to_thread(replica.promote)
 
 
+def stop_replication(replica: PostgresServer) -> None:
+    """Let a replica fall behind from now on, and wait until it receives nothing more."""
+    replica.configure("primary_conninfo", "")
+    deadline_s = time.monotonic() + PATIENCE_S
+    while replica.execute("SELECT pid FROM pg_stat_wal_receiver"):
+        assert time.monotonic() < deadline_s, "the replica still receives"
+        time.sleep(0.02)
+
+
 async def cancel(node: Caller, turn: str) -> None:
     """Cancel a turn, as a client does that tries again."""
     async with asyncio.timeout(PATIENCE_S):
@@ -136,8 +146,7 @@ def test_failover_to_an_asynchronous_replica_saves_again_or_resets_and_never_spl
             readers = [Reader([node], turn) for turn in (kept, lost) for node in nodes]
             for reader in readers:
                 await reader.until(10)
-            replica.configure("primary_conninfo", "")
-            await asyncio.sleep(0.2)
+            await asyncio.to_thread(stop_replication, replica)
             for reader in readers:
                 await reader.until(len(reader.result.entries) + 20)
             await fail_over(primary, replica)

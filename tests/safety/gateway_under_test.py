@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, String, select, type_coerce, types
 from tests.patience import PATIENCE_S
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
@@ -233,8 +233,9 @@ def _response_heads(data: bytes) -> Iterator[bytes]:
         data = remainder[int(length[1]) if length else len(remainder) :]
 
 
-def _hashable(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
+def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A list is compared as the text that is stored: a set cannot hold lists."""
+    return type_coerce(column, String) if isinstance(column.type, types.JSON) else column
 
 
 def _read_all_rows(conn: Connection) -> Rows:
@@ -244,9 +245,9 @@ def _read_all_rows(conn: Connection) -> Rows:
     )
     rows_by_table: Rows = {}
     for table in schema.metadata.sorted_tables:
-        query = select(*(column for column in table.c if column.name != "lease_until_ms"))
+        query = select(*(_as_stored(column) for column in table.c if column.name != "lease_until_ms"))
         rows = conn.execute(query.where(of_ended_turns) if table is schema.log else query)
-        rows_by_table[table.name] = {tuple(map(_hashable, row)) for row in rows}
+        rows_by_table[table.name] = set(map(tuple, rows.all()))
     return rows_by_table
 
 

@@ -217,14 +217,14 @@ def _check_access(
     def send_request(method: str, path: str) -> HttpResponse:
         return gateway.request(method, path + row.query, row.body, headers)
 
-    rows_before = gateway.all_rows()
+    rows_before = {} if role == "owner" else gateway.all_rows()
     if route.method == "GET":
         assert send_request("HEAD", resources.path(route)).status == _expected_status(row, role)
     response = send_request(route.method, resources.path(route))
     assert response.status == _expected_status(row, role), response
-    rows_after = gateway.all_rows()
     if role == "owner":
         return
+    rows_after = gateway.all_rows()
     assert (
         unchanged(rows_before, rows_after, stage.people.owner.owner)
         if response.status < 400

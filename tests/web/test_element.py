@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
+from tests.patience import PATIENCE_MS
 from tests.web.element_states import (
     WORDS,
     answer_after_thought,
@@ -22,6 +23,8 @@ PART = (
     "name => { const one = block.shadowRoot.querySelector(`[part='${name}']`); return one && "
     "one.checkVisibility() ? one.textContent : ''; }"
 )
+
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def part(page: Page, name: str) -> str:
@@ -51,18 +54,21 @@ def test_t1_a_live_thought_is_seen(page: Page) -> None:
 def test_t2_at_its_end_the_label_says_how_long_and_it_closes_smoothly(page: Page) -> None:
     """T2, R073, R078, R084."""
     show_block(page, running_thought(), id="block", policy={"preset": "trace", "header": "auto"})
-    page.wait_for_timeout(400)
     heights = page.evaluate(
-        """async events => {
+        """async ([events, patience]) => {
+          const moves = block.shadowRoot.getAnimations({subtree: true}).filter(one => one.transitionProperty);
+          await Promise.all(moves.map(one => one.finished));
+          block.style.setProperty("--thinking-duration", "2s");  // a busy machine draws few frames
           const heights = [block.offsetHeight];
           for (const [event, at] of events) block.tell(event, at);
-          while (heights.length < 30) {
+          for (const start = performance.now(); performance.now() - start < patience;) {
             await new Promise(resolve => requestAnimationFrame(resolve));
             heights.push(block.offsetHeight);
+            if (heights.at(-1) < 60) break;
           }
           return heights;
         }""",
-        answer_after_thought(),
+        [answer_after_thought(), PATIENCE_MS],
     )
     assert part(page, "label") == "Thought for 4.2s"
     assert part(page, "meta") == "18 words"
@@ -501,7 +507,7 @@ def test_the_reader_is_followed_until_they_scroll_up(page: Page) -> None:
     page.evaluate(
         "() => { const body = block.shadowRoot.querySelector('.body'); body.scrollTop = body.scrollHeight; }"
     )
-    page.wait_for_timeout(100)
+    page.evaluate(TWO_FRAMES)  # the first one tells the block where its reader is
     feed_more(page, more)
     assert page.evaluate(end) < 8
 
