@@ -15,6 +15,7 @@ from thinkaloud.canon import (
     BlockGrew,
     BlockStarted,
     Kind,
+    Refused,
     TurnStarted,
 )
 from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
@@ -59,6 +60,21 @@ def test_refused_question_stays_in_the_prompt_with_the_reason() -> None:
         assert not chat.called("ask")
 
     run_chat(act)
+
+
+class _RefusingBackend(MemoryBackend):
+    async def ask(self, session: str, question: Question) -> str:
+        raise Refused("No API key. Set ONE.")
+
+
+def test_refused_first_question_leaves_no_empty_session() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("What is 2+2?")
+        await chat.sees("No API key. Set ONE.")
+        assert [bool(chat.called(name)) for name in ("create_session", "delete_session")] == [True, True]
+        assert not chat.chat.state.sessions
+
+    run_chat(act, backend=_RefusingBackend())
 
 
 def test_turn_goes_on_while_another_session_is_shown_and_is_marked_in_the_list() -> None:
