@@ -7,6 +7,7 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 from textual import events
+from textual.command import CommandPalette
 
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -22,8 +23,10 @@ from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
 from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
+from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerScreen
 from thinkaloud.surfaces.tui.exchange import QuestionView
+from thinkaloud.surfaces.tui.keys import CHAT_KEYS
 from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING, SessionList
 
 PIXEL = base64.b64decode(
@@ -519,6 +522,25 @@ def test_question_mark_lists_every_key_and_command() -> None:
         assert chat.chat.composer.area.text == "Really?"
 
     run_chat(act, size=(100, 90))
+
+
+def test_command_palette_finds_commands_without_a_key_by_their_words() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+p")
+        await chat.until(lambda: isinstance(chat.app.screen, CommandPalette))
+        await chat.press(*"theme")
+        await chat.sees("/theme [light|dark]")
+        await chat.press("enter")
+        await chat.until(lambda: chat.chat.composer.area.text == "/theme ")
+        await chat.press(*"light", "enter")
+        await chat.until(lambda: chat.app.theme == "textual-light")
+
+    run_chat(act)
+
+
+def test_every_command_is_in_the_palette_or_has_a_key() -> None:
+    with_key = {key.words.removeprefix("key.") for key in CHAT_KEYS} | {"quit"}
+    assert set(COMMANDS) - with_key == set(KEYLESS_COMMANDS)
 
 
 def test_command_palette_offers_the_keys_in_the_language_of_the_person() -> None:
