@@ -7,6 +7,7 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 from textual import events
+from textual.command import CommandPalette
 
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -15,14 +16,17 @@ from thinkaloud.canon import (
     BlockGrew,
     BlockStarted,
     Kind,
+    Refused,
     TurnStarted,
 )
 from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
 from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
+from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerScreen
 from thinkaloud.surfaces.tui.exchange import QuestionView
+from thinkaloud.surfaces.tui.keys import CHAT_KEYS
 from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING, SessionList
 
 PIXEL = base64.b64decode(
@@ -59,6 +63,21 @@ def test_refused_question_stays_in_the_prompt_with_the_reason() -> None:
         assert not chat.called("ask")
 
     run_chat(act)
+
+
+class _RefusingBackend(MemoryBackend):
+    async def ask(self, session: str, question: Question) -> str:
+        raise Refused("No API key. Set ONE.")
+
+
+def test_refused_first_question_leaves_no_empty_session() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("What is 2+2?")
+        await chat.sees("No API key. Set ONE.")
+        assert [bool(chat.called(name)) for name in ("create_session", "delete_session")] == [True, True]
+        assert not chat.chat.state.sessions
+
+    run_chat(act, backend=_RefusingBackend())
 
 
 def test_turn_goes_on_while_another_session_is_shown_and_is_marked_in_the_list() -> None:
@@ -503,6 +522,25 @@ def test_question_mark_lists_every_key_and_command() -> None:
         assert chat.chat.composer.area.text == "Really?"
 
     run_chat(act, size=(100, 90))
+
+
+def test_command_palette_finds_commands_without_a_key_by_their_words() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+p")
+        await chat.until(lambda: isinstance(chat.app.screen, CommandPalette))
+        await chat.press(*"theme")
+        await chat.sees("/theme [light|dark]")
+        await chat.press("enter")
+        await chat.until(lambda: chat.chat.composer.area.text == "/theme ")
+        await chat.press(*"light", "enter")
+        await chat.until(lambda: chat.app.theme == "textual-light")
+
+    run_chat(act)
+
+
+def test_every_command_is_in_the_palette_or_has_a_key() -> None:
+    with_key = {key.words.removeprefix("key.") for key in CHAT_KEYS} | {"quit"}
+    assert set(COMMANDS) - with_key == set(KEYLESS_COMMANDS)
 
 
 def test_command_palette_offers_the_keys_in_the_language_of_the_person() -> None:

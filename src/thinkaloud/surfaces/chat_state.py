@@ -152,6 +152,18 @@ class ChatState:
         self._listener.sessions_changed()
         return chat_turn
 
+    async def ask_in(
+        self, shown: ChatSession | None, prompt: str, attachments: list[Attachment], replaces: str = ""
+    ) -> tuple[ChatSession, ChatTurn]:
+        """Ask in a session, or in a new one. A new session whose question is refused is deleted."""
+        chat = shown or await self.create()
+        try:
+            return chat, await self.ask(chat, prompt, attachments, replaces)
+        except Refused:
+            if shown is None:
+                await self.delete(chat.info.id)
+            raise
+
     async def follow(self, chat: ChatSession, chat_turn: ChatTurn) -> None:
         """Read the stream of a running turn to its end."""
         if not chat_turn.running or chat_turn.id in self._followed:

@@ -277,8 +277,7 @@ class ChatPage:
             return
         self._asking = True
         try:
-            chat = shown or await self.state.create()
-            chat_turn = await self.state.ask(chat, prompt, [])
+            chat, chat_turn = await self.state.ask_in(shown, prompt, [])
         finally:
             self._asking = False
         self.run_flow(self.state.follow(chat, chat_turn))

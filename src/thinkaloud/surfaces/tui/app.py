@@ -14,6 +14,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
 from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
+from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
@@ -135,6 +136,18 @@ class ChatApp(App[str]):
             if key.in_palette:
                 yield SystemCommand(words.text(key.words), shown_keys(key.keys), self._run_key(key.action))
         yield SystemCommand(words.text("key.quit"), "Ctrl+Q", self.action_quit)
+        for name in KEYLESS_COMMANDS:
+            usage = f"/{name} {words.arguments(COMMANDS[name])}".strip()
+            yield SystemCommand(words.text(f"command.{name}"), usage, self._begin_command(name))
+
+    def _begin_command(self, name: str) -> Callable[[], None]:
+        """Return what puts a command into the prompt, where its argument is typed and Enter runs it."""
+
+        def begin() -> None:
+            self.chat_screen.composer.fill(f"/{name} ")
+            self.chat_screen.composer.area.focus()
+
+        return begin
 
     def _run_key(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

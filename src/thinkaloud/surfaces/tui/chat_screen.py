@@ -249,9 +249,9 @@ class ChatScreen(Screen[None]):
             return
         self._asking = True
         try:
-            chat = shown or await self.state.create()
             replaces = composer.edited.id if composer.edited else ""
-            chat_turn = await self.state.ask(chat, composer.area.text, composer.attachments, replaces)
+            prompt, attachments = composer.area.text, composer.attachments
+            chat, chat_turn = await self.state.ask_in(shown, prompt, attachments, replaces)
         finally:
             self._asking = False
         self.run_flow(self.state.follow(chat, chat_turn))

@@ -35,6 +35,9 @@ COMMANDS: Mapping[str, str] = {
 }
 """The arguments of every command."""
 
+KEYLESS_COMMANDS = ("effort", "attach", "detach", "delete", "theme")
+"""Commands that no key runs. The command palette puts them into the prompt."""
+
 _ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit", "cancel": "stop", "answer": "now"}
 _COMMAND = re.compile(r"[/:](?P<name>[a-z]+|\?)(?:\s+(?P<argument>.*))?", re.DOTALL | re.IGNORECASE)
 

@@ -136,7 +136,7 @@ TEXTS: Texts = {
     "command.stop": ("Stop the turn", "Parar o turno"),
     "command.replay": ("Replay the turn", "Reproduzir o turno"),
     "command.settings": ("Preset, language, theme", "Predefinição, idioma, tema"),
-    "command.theme": ("Light or dark", "Claro ou escuro"),
+    "command.theme": ("Theme, light or dark", "Tema claro ou escuro"),
     "command.help": ("All keys and commands", "Todas as teclas e comandos"),
     "command.quit": ("Quit", "Sair"),
 }
