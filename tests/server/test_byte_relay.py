@@ -125,6 +125,33 @@ def test_chat_stream_arrives_byte_for_byte(tmp_path: Path) -> None:
     assert (turn["reasoning_content"], answer_of(turn)) == ("Two and two → ?", "Four.")
 
 
+@pytest.mark.parametrize("dialect", PATHS)
+def test_each_chunk_is_sent_before_the_next_one_comes(tmp_path: Path, dialect: str) -> None:
+    """Of a provider that speaks the client's dialect, and of one that does not."""
+    seen = asyncio.Event()
+
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, http_chunk(STORY[0]))
+        await asyncio.wait_for(seen.wait(), PATIENCE_S)
+        await request.send(http_chunk(b"".join(STORY[1:])), http_chunk(b""))
+
+    async def scenario() -> bytes:
+        data = b""
+        async with serve_upstream(act) as upstream:
+            row = ROW.format(dialect="openai_chat", url=upstream.base_url)
+            settings = quick_settings(heartbeat_s=10 * PATIENCE_S)  # no keep-alive helps
+            async with start_gateway(tmp_path, extra=row, settings=settings) as caller:
+                body = {"model": "acme/m-1", "stream": True, **BODIES[dialect]}
+                async with caller.http.post(caller.url + PATHS[dialect], json=body) as response:
+                    async for chunk in response.content.iter_any():
+                        data += chunk
+                        if b"Two" in data:
+                            seen.set()
+        return data
+
+    assert b"and two" in asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("body", "headers"),
     [

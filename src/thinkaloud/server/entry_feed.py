@@ -22,7 +22,7 @@ class FeedBatch(NamedTuple):
     data: bytes = b""
     ended: bool = False
     """Whether the provider's response has ended with these bytes, or before."""
-    with_bytes: bool = True
+    with_bytes: bool = False
     """Whether the bytes come with or after their entries. Entries that were read from the log have none."""
 
 
@@ -32,6 +32,8 @@ class EntryFeed:
     def __init__(self, dialect: str = "") -> None:
         self.dialect = dialect
         """The dialect whose bytes the response can send on; empty if it writes its own."""
+        self.with_bytes = False
+        """Whether the provider speaks that dialect, so that its bytes are added too."""
         self._entries: list[Entry] = []
         self._data: list[bytes] = []
         self._data_bytes = 0
@@ -80,7 +82,9 @@ class EntryFeed:
             finally:
                 self._timer.pause()
                 self._waiter = None
-        batch = FeedBatch(self._entries, b"".join(self._data), self._ended, not self.overflowed)
+        batch = FeedBatch(
+            self._entries, b"".join(self._data), self._ended, self.with_bytes and not self.overflowed
+        )
         self._entries, self._data, self._data_bytes = [], [], 0
         return batch
 

@@ -76,12 +76,13 @@ class RunningTurn:
         self._clock = monotonic_clock()
         self._started_ms = self._clock()
         self._feed = plan.feed
-        relayed = self._feed is not None and self._feed.dialect == self._route.provider.dialect
+        if self._feed is not None:
+            self._feed.with_bytes = self._feed.dialect == self._route.provider.dialect
         context = RunContext(
             catalog=gateway.catalog,
             client=gateway.client,
             clock=self._clock,
-            byte_sink=self._pass_on if relayed else None,
+            byte_sink=self._pass_on if self._feed is not None and self._feed.with_bytes else None,
         )
         self._run = Run(
             plan.agent,

@@ -169,7 +169,7 @@ class _ClientResponse:
             self._last = batch.entries[-1].seq if batch.entries else self._last
             if batch.entries or not self._feed.closed:
                 return batch._replace(entries=self._visible(batch.entries))
-        return FeedBatch(await self._next_committed(timeout_s), with_bytes=False)
+        return FeedBatch(await self._next_committed(timeout_s))
 
     async def _next_committed(self, timeout_s: float) -> list[Entry]:
         """Return the next entries from the log: of a turn that another process has, or to a slow client."""
