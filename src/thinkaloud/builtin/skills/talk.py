@@ -7,7 +7,7 @@ from thinkaloud.builtin.question import Reading, Remark, Skill
 _SAYINGS = {
     "greeting": """hi, hello, hey, hello there, hi there, hey there, hello world, good morning, good
         afternoon, good evening, greetings, yo, howdy, hallo, oi, ola, opa, e ai, bom dia, boa tarde,
-        boa noite, oi tudo bem, ola tudo bem, oie, hola, hello how are you, hi how are you""",
+        boa noite, oi tudo bem, ola tudo bem, oie, hola, hello how are you, hi how are you, helo, hii""",
     "how_are_you": """how are you, how are you doing, how are you today, how's it going, what's up,
         whats up, sup, tudo bem, tudo bom, como vai, como vai voce, como voce esta, como esta, beleza""",
     "thanks": """thanks, thank you, thank you very much, thanks a lot, thx, ty, great thanks, nice,
@@ -26,6 +26,12 @@ _SAYINGS = {
         voce e humano, qual e o seu nome, qual o seu nome, qual seu nome, que modelo e voce, o que e
         isto, o que e isso, o que e thinkaloud, o que e o thinkaloud, voce e um modelo de linguagem,
         voce pensa""",
+    "privacy": """is my data sent anywhere, where is my data sent, where does my data go, is my data safe, is
+        my data private, is this private, is it private, is this safe, do you store my data, do you save my
+        data, who sees my data, who can see this, how much does it cost, how much does this cost, what does
+        it cost, what does this cost, what is the price, quanto custa, quanto isso custa, quanto custa isso,
+        meus dados ficam salvos, meus dados estao seguros, para onde vao meus dados, isso e seguro, e
+        seguro, isso e privado, voce guarda meus dados""",
     "help": """help, help me, ?, what can you do, what can i do, what can i ask, what can i ask you,
         what can you solve, what do you do, what do you know, what can you help me with, how can you
         help, how can you help me, how does this work, how do you work, what should i ask, what now,
@@ -44,6 +50,7 @@ _KEYS = {
     for key, sayings in _SAYINGS.items()
     for saying in (" ".join(s.split()) for s in sayings.split(","))
 }
+_SHORT_FORMS = {"vc": "voce", "eh": "e", "u": "you", "r": "are", "wat": "what", "wot": "what"}
 _FILLER = re.compile(
     r"\b(?:please|por favor|my friend|friend|solver|bot|thinkaloud|man|dude|mate|amigo|amiga)$"
 )
@@ -61,7 +68,8 @@ def without_greeting(text: str) -> str:
 
 def saying_key(text: str) -> str:
     """Returns the kind of small talk that a normalized text is; empty if it is none."""
-    plain = " ".join(re.sub(r"[,.!:;)(]+", " ", text.rstrip("?!. ") or text).split())
+    words = re.sub(r"[,.!:;)(]+", " ", text.rstrip("?!. ") or text).split()
+    plain = " ".join(_SHORT_FORMS.get(word, word) for word in words)
     return _KEYS.get(plain) or _KEYS.get(_FILLER.sub("", plain).strip(), "")
 
 

@@ -41,13 +41,13 @@ _ENGLISH = """a add after ago am and are answer at away before between bigger bo
     reverse root says since smaller solve square tell thank thanks than that the then there they this
     time times to today tomorrow until use using us was we week what whats when where which who why will
     with write yesterday you your"""
-_PORTUGUESE = """ajuda alcance amanha ambos antes ao apos as ate boa bom cada calcule calcular com como
-    chegar chegue conecto confira converta converter custa custam da das de desde dia dias dividido do
-    dos depois diz dobro e ela ele em entre escreva essa esta este eu exatamente faca faltam fatore fica
-    hoje isso irma juntos liste maior mais mdc menor menos metade meu minha mmc modelo modelos na nao
-    natal no nos numeros o obrigada obrigado oi ola ontem os ou para pelo por porcento primo primos qual
-    quais quando quanto quantas quantos que quem raiz resposta sao se semana sobram somos sou tchau tem
-    tenho todos troco tudo um uma usando use valeu velocidade vezes voce"""
+_PORTUGUESE = """a ajuda alcance amanha ambos antes ao apos as ate boa bom brasil cada calcule calcular
+    com como chegar chegue conecto confira converta converter custa custam da dados das de desde dia dias
+    dividido do dos depois diz dobro e ela ele em entre escreva essa esta este eu exatamente faca faltam
+    fatore fica ficam hoje isso irma juntos liste maior mais mdc menor menos metade meu meus minha mmc
+    modelo modelos na nao natal no nos numeros o obrigada obrigado oi ola ontem os ou para pelo por
+    porcento primo primos qual quais quando quanto quantas quantos que quem raiz resolva resposta sao se
+    semana sobram somos sou tchau tem tenho todos troco tudo um uma usando use valeu velocidade vezes voce"""
 _COMMON_ENGLISH = frozenset(_ENGLISH.split())
 _COMMON_PORTUGUESE = frozenset(_PORTUGUESE.split())
 COMMON_WORDS = _COMMON_ENGLISH | _COMMON_PORTUGUESE

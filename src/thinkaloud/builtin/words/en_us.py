@@ -23,6 +23,12 @@ EN_US = {
         "question, solve them by search and exact arithmetic, and what you see as thinking is the true "
         "record of that. Try one of these:\n{examples}"
     ),
+    "think.privacy": "This asks where questions go and what they cost.",
+    "answer.privacy": (
+        "Asking me is free, and what you ask me does not leave this machine. If you connect a real model, "
+        "its provider receives your questions and may charge for them; a model server of your own does "
+        "neither. Try one of these:\n{examples}"
+    ),
     "think.help": "This asks what I can do: I list one example of every kind of question that I read.",
     "answer.help": (
         "I am a small program, not a language model. I read these kinds of question, in English and "

@@ -23,6 +23,12 @@ PT_BR = {
         "resolvo por busca e aritmética exata, e o que se vê como pensamento é o registro verdadeiro disso. "
         "Experimente um destes:\n{examples}"
     ),
+    "think.privacy": "Isto pergunta para onde vão as perguntas e quanto custam.",
+    "answer.privacy": (
+        "Perguntar a mim é grátis, e o que você me pergunta não sai desta máquina. Se você conectar um "
+        "modelo de verdade, o provedor dele recebe suas perguntas e pode cobrar por elas; um servidor de "
+        "modelos seu não faz nem um nem outro. Experimente um destes:\n{examples}"
+    ),
     "think.help": "Isto pergunta o que sei fazer: listo um exemplo de cada tipo de pergunta que leio.",
     "answer.help": (
         "Sou um pequeno programa, não um modelo de linguagem. Leio estes tipos de pergunta, em português e "
