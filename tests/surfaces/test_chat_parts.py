@@ -64,7 +64,8 @@ def test_every_word_is_in_both_languages_with_the_same_gaps() -> None:
 
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
-    paths = [SOURCE.parent / "display.py", *SOURCE.glob("*.py")]
+    shared = [SOURCE.parent / name for name in ("display.py", "responder_words.py")]
+    paths = [*shared, *SOURCE.glob("*.py")]
     source = "\n".join(path.read_text("utf-8") for path in paths if path.name != "words.py")
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))
     assert {key for key in named if not key.startswith("ai.")} <= set(TEXTS)

@@ -3,20 +3,21 @@
 from thinkaloud.surfaces.backend import Responder
 from thinkaloud.surfaces.screen_words import ScreenWords
 
+_THINKING_NOTES = {"none": "model.thinks_none", "always": "model.thinks_always"}
+
 
 def responder_note(responder: Responder, words: ScreenWords) -> str:
     """Return what is good to know before it is chosen; often nothing."""
     unchecked = _about(words, "model.unchecked", responder.unchecked)
-    thinking = words.text(f"model.thinks_{responder.thinking}") if responder.thinking in _NOTED else ""
+    thinking = (
+        words.text(_THINKING_NOTES[responder.thinking]) if responder.thinking in _THINKING_NOTES else ""
+    )
     return " ".join(part for part in (unchecked, thinking, responder.description) if part)
 
 
 def responder_reason(responder: Responder, words: ScreenWords) -> str:
     """Return why it cannot be used now; empty if that is not known."""
     return responder.reason or _about(words, "model.no_key", responder.keyless)
-
-
-_NOTED = ("none", "always")
 
 
 def _about(words: ScreenWords, key: str, names: tuple[str, ...]) -> str:
