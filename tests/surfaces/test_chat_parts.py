@@ -80,7 +80,6 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
         "kind.",
         "language.",
         "mark.",
-        "model.thinks_",
         "preset.",
         "settings.",
         "theme.",

@@ -3,14 +3,14 @@
 from thinkaloud.surfaces.backend import Responder
 from thinkaloud.surfaces.screen_words import ScreenWords
 
-_NOTED = ("none", "always")
-"""Whether a model thinks, where that is not as usual."""
+_THINKING_NOTES = {"none": "model.thinks_none", "always": "model.thinks_always"}
 
 
 def responder_note(responder: Responder, words: ScreenWords) -> str:
     """Return what is good to know before it is chosen; often nothing."""
     unchecked = words.any_of("model.unchecked", responder.unchecked)
-    thinking = words.text(f"model.thinks_{responder.thinking}") if responder.thinking in _NOTED else ""
+    note = _THINKING_NOTES.get(responder.thinking)
+    thinking = words.text(note) if note else ""
     return " ".join(part for part in (unchecked, thinking, responder.description) if part)
 
 

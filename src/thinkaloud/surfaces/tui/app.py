@@ -17,6 +17,7 @@ from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
+from thinkaloud.surfaces.tui.palette import readable_variables
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.transcript_text import transcript_text
 from thinkaloud.view import Policy
@@ -128,6 +129,11 @@ class ChatApp(App[str]):
         self.theme = THEMES[name]
         if self.chat_options.save_theme is not None:
             self.chat_options.save_theme(name)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the variables of the theme, changed where its text would be too faint."""
+        variables = super().get_css_variables()
+        return {**variables, **readable_variables(variables)}
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the command palette offers, in the person's language."""

@@ -99,6 +99,7 @@ class Composer(Vertical):
     Composer #composer-line.-filled { display: block; }
     Composer PromptArea { height: auto; max-height: 8; min-height: 3; border: round $primary; padding: 0 1; }
     Composer PromptArea:focus { border: round $accent; }
+    Composer PromptArea .text-area--placeholder { color: $text-muted; }
     """
 
     class Submitted(Message):

@@ -25,7 +25,9 @@ WINDOW_CSS = """
     .window .window-keys { color: $text-muted; height: auto; margin-top: 1; }
     /* With a fixed height, Textual would measure the window without the limit of the list. */
     .window Input { height: auto; background: $boost; margin-bottom: 1; }
+    .window Input > .input--placeholder { color: $text-muted; }
     .window OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
+    .window OptionList > .option-list--option-disabled { color: $text-muted; }
     .window .window-list { height: auto; max-height: 40vh; }
     HelpScreen .window .window-list { max-height: 60vh; }
     .-narrow .window { padding: 0 1; max-width: 100%; }

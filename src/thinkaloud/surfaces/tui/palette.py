@@ -62,6 +62,7 @@ _ANSI_ROLES = {
     "fence.name": "ansi_cyan",
 }
 _READABLE = ("primary", "accent", "success", "warning", "error")
+_TEXT_VARIABLES = ("text-accent", "text-success", "text-warning")
 
 
 def role_styles(theme_variables: Mapping[str, str], background: Color, foreground: Color) -> dict[str, Style]:
@@ -79,6 +80,16 @@ def role_styles(theme_variables: Mapping[str, str], background: Color, foregroun
         colours[f"readable-{name}"] = readable(Color.parse(theme_variables[name]), code, foreground)
     variables = {name: colour.hex6 for name, colour in colours.items()}
     return {role: parse_style(style, variables) for role, style in ROLES.items()}
+
+
+def readable_variables(theme_variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a theme that are changed so that text in windows and lists is readable."""
+    surface, foreground = (Color.parse(theme_variables[name]) for name in ("surface", "foreground"))
+    texts = {
+        name: readable(Color.parse(theme_variables[name]), surface, foreground).hex6
+        for name in _TEXT_VARIABLES
+    }
+    return {**texts, "block-cursor-background": theme_variables["primary-darken-2"]}
 
 
 def contrast(one: Color, other: Color) -> float:
