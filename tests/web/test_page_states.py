@@ -151,6 +151,26 @@ def answer_by_nobody(page: Page, model: str) -> None:
     page.route("**/api/turns/trn_quiet/events*", lambda route: None)
 
 
+def test_the_way_to_the_latest_covers_little_of_an_answer(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """A round button at the end of the lines, not a label over the middle of them."""
+    session = gateway.import_exchanges("Long", ("Which?", "", "A line of it.\n\n" * 60))
+    page = visit.open(session)
+    wait_for_answers(page)
+    page.evaluate("() => { document.querySelector('.scroll').scrollTop = 0; }")
+    button = page.get_by_role("button", name="Latest")
+    button.wait_for()
+    box, answer = button.bounding_box(), page.locator(".answer").bounding_box()
+    assert box
+    assert answer
+    assert box["width"] == box["height"]
+    assert box["x"] > answer["x"] + answer["width"] * 0.9
+    button.click()
+    page.wait_for_function(
+        "() => { const {scrollTop, scrollHeight, clientHeight} = document.querySelector('.scroll');"
+        " return scrollHeight - scrollTop - clientHeight < 2; }"
+    )
+
+
 @pytest.mark.parametrize(("model", "thinks"), [("gpt-4o", False), ("claude-opus-4.5", True)])
 def test_a_wait_counts_seconds_and_goes_on_until_something_comes(
     visit: PageVisit, model: str, thinks: bool
@@ -283,6 +303,22 @@ def test_a_search_hit_opens_at_its_words(visit: PageVisit, gateway: GatewayProce
     page.wait_for_function(f"() => ({marked})().includes('quiet bracken')")
 
 
+def test_a_search_hit_is_read_without_marks_of_markdown(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """A snippet is one line, in whose middle a heading or a table may stand; the words found stay marked."""
+    table = "In it.\n\n## Two\n\n| fern | height |\n|---|--:|\n| *sporangium* | 12 |\n"
+    gateway.import_exchanges("Table", ("Which?", "", table))
+    gateway.import_exchanges("Shell", ("How?", "", "Run `sporangium | sort | uniq`, #1 of 2."))
+    page = visit.open()
+    page.keyboard.press("Control+k")
+    page.fill("dialog [type=search]", "sporangium")
+    page.locator("dialog .hit").nth(1).wait_for()
+    assert sorted(page.locator("dialog .hit-text").all_inner_texts()) == [
+        "In it. Two fern height sporangium 12",
+        "Run sporangium | sort | uniq, #1 of 2.",
+    ]
+    assert page.locator("dialog .hit-text mark").all_inner_texts() == ["sporangium", "sporangium"]
+
+
 def test_the_picker_takes_any_model_and_says_what_is_missing(visit: PageVisit) -> None:
     page = visit.open()
     page.locator(".composer .chip").first.click()
@@ -381,6 +417,20 @@ def test_a_question_can_be_edited_and_its_versions_compared(visit: PageVisit) ->
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Next version").click()
     expect(page.locator(".versions")).to_have_text("2/2")
+
+
+def test_an_edited_question_hides_nothing_of_its_answer(visit: PageVisit) -> None:
+    """The buttons below the field stand above the thinking block, and cover no part of it."""
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    page.hover(".asked")
+    page.get_by_role("button", name="Edit").click()
+    page.wait_for_selector(".edit textarea")
+    foot, block = (page.locator(one).bounding_box() for one in (".edit .dialog-foot", "thinking-block"))
+    assert foot
+    assert block
+    assert foot["y"] + foot["height"] <= block["y"]
 
 
 def test_ask_again_makes_another_version(visit: PageVisit, gateway: GatewayProcess) -> None:

@@ -3,13 +3,26 @@
 import type { SearchHit } from "./api.js";
 import { h } from "./dom.js";
 
-/** Marks of headings, quotes, lists, emphasis, code, tables and links of usual length; a star or a line between spaces is none. */
+/**
+ * Marks of headings, quotes, lists, emphasis, code, tables and links of usual length; a star or a line between spaces is none.
+ * A snippet is one line, so that a heading or the rule of a table may stand in its middle.
+ */
 const MARKUP =
-  /^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|^\|[ \t:|-]+\|$|^\|[ \t]?|[ \t]?\|$|\*\*|~~|`+|\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]{0,300}\)|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*{])/gm;
+  /^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|(?<=[ \t])#{2,6}[ \t]+|\|(?:[ \t]*:?-{2,}:?[ \t]*\|)+[ \t]?|^\|[ \t]?|[ \t]?\|$|\*\*|~~|`+|\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]{0,300}\)|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*{])/gm;
+
+/** The line between two cells of a table. */
+const CELL_LINE = /(?<!\S)\|(?=[\s…]|$)[ \t]?/g;
+/** One or two such lines may be something else, such as commands that are joined. */
+const FEWEST_CELL_LINES = 3;
 
 /** A text as it is read. */
 export function withoutMarkup(text: string): string {
-  return text.replace(MARKUP, "");
+  return text.replace(markupOf(text), "");
+}
+
+function markupOf(text: string): RegExp {
+  const table = (text.match(CELL_LINE) ?? []).length >= FEWEST_CELL_LINES;
+  return table ? new RegExp(`${MARKUP.source}|${CELL_LINE.source}`, MARKUP.flags) : MARKUP;
 }
 
 export interface Snippet {
@@ -22,7 +35,9 @@ export interface Snippet {
 export function readSnippet({ snippet, marks }: Pick<SearchHit, "snippet" | "marks">): Snippet {
   const points = [...snippet];
   const unitOf = (point: number): number => points.slice(0, point).join("").length;
-  const removed = [...snippet.matchAll(MARKUP)].map(({ 0: mark, index }) => [index, index + mark.length] as const);
+  const removed = [...snippet.matchAll(markupOf(snippet))].map(
+    ({ 0: mark, index }) => [index, index + mark.length] as const,
+  );
   /** Where a unit of the snippet stands once the markup before it is gone. */
   const moved = (unit: number): number =>
     unit - removed.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(end, unit) - start), 0);
