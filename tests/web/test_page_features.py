@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
+from playwright.sync_api import expect
 from tests.patience import PATIENCE_S
 from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, open_visit, wait_for_answers
 from tests.web.page_screenshots import PIXEL
@@ -286,6 +287,22 @@ def test_figures_are_a_chart_tables_and_links(visit: PageVisit, gateway: Gateway
     link.click()
     page.wait_for_function("() => location.hash.split('/').length === 3")
     assert dialog.count() == 0
+
+
+def test_legend_of_the_chart_has_a_day_where_the_mouse_is(visit: PageVisit) -> None:
+    """Without a mouse over the chart, no name waits for a value behind a colon."""
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    page.get_by_role("button", name="Figures").click()
+    day = page.locator(".figure-plot .u-series").first
+    day.wait_for(state="attached")
+    colon = "one => getComputedStyle(one.querySelector('th'), '::after').content"
+    page.mouse.move(0, 0)
+    expect(day).to_be_hidden()
+    assert page.locator(".figure-plot .u-series").nth(1).evaluate(colon) == "none"
+    page.hover(".figure-plot .u-over")
+    expect(day).to_be_visible()
 
 
 def test_figures_have_an_address_and_a_language(browser: "Browser", gateway: GatewayProcess) -> None:

@@ -433,6 +433,19 @@ def test_an_edited_question_hides_nothing_of_its_answer(visit: PageVisit) -> Non
     assert foot["y"] + foot["height"] <= block["y"]
 
 
+def test_words_of_a_menu_stand_in_one_line(browser: Browser, gateway: GatewayProcess) -> None:
+    """Portuguese needs more room than English, and there is room."""
+    session = gateway.import_exchanges("Ferns", ("Which?", "", "Bracken."))
+    with open_visit(browser, gateway.url, locale="pt-BR") as visit:
+        page = visit.open(session)
+        wait_for_answers(page)
+        page.get_by_role("button", name="Ações desta conversa").click()
+        items = page.locator("#actions .menu-item:visible span")
+        items.first.wait_for()
+        heights = items.evaluate_all("all => all.map(one => one.getClientRects().length && one.offsetHeight)")
+        assert len(set(heights)) == 1
+
+
 def test_ask_again_makes_another_version(visit: PageVisit, gateway: GatewayProcess) -> None:
     events = [*block_events(0, "text", "50, I think"), {"type": "turn.ended", "finish": "stop"}]
     session = gateway.import_events(QUICK_QUESTION, events, model="solver")
