@@ -65,6 +65,7 @@ SHARED_WORDS = (
     "notice.cut_by_limit",
     "notice.connection_lost",
     "notice.failed",
+    "notice.repeating",
     "session.thinking",
     "session.result",
     "session.error",

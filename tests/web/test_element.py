@@ -571,6 +571,23 @@ def test_late_reclassification_takes_the_tail_away(page: Page) -> None:
     ) == ["Think. ", "Answer."[-7:]]
 
 
+@pytest.mark.parametrize(
+    ("lang", "notice"),
+    [("en", "The model seems to be repeating itself."), ("pt-BR", "O modelo parece estar se repetindo.")],
+)
+def test_a_thought_that_repeats_itself_says_so(page: Page, lang: str, notice: str) -> None:
+    """In the reader's language, as on the other surfaces, and alone as well as among steps."""
+    page.evaluate("lang => { document.documentElement.lang = lang; }", lang)
+    repeats = {"type": "notice.given", "code": "repeating", "text": "The same again.", "block": 0}
+    show_block(page, [*running_thought(), (repeats, 10)], id="block", open=True, now=10)
+    assert part(page, "step-notice") == notice
+    assert page.locator("thinking-block [part=step-notice]").is_visible()
+    call = {"type": "block.started", "block": 1, "kind": "tool_call", "name": "search"}
+    feed_more(page, [({"type": "block.ended", "block": 0}, 20), (call, 20)])
+    page.evaluate("() => block.expandAll()")
+    assert part(page, "step-notice") == notice
+
+
 def test_approvals_and_notes_are_shown_on_their_step(page: Page) -> None:
     call: list[tuple[dict[str, Any], int]] = [
         ({"type": "turn.started"}, 0),

@@ -41,6 +41,7 @@ export const EN_US_WORDS: Record<string, string> = {
   "notice.cut_by_limit": "The length limit cut the answer off.",
   "notice.connection_lost": "The connection was lost before the answer was complete.",
   "notice.failed": "The answer failed: {reason}",
+  "notice.repeating": "The model seems to be repeating itself.",
   "session.thinking": "Thinking",
   "session.result": "Result",
   "session.error": "Error",

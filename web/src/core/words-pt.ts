@@ -41,6 +41,7 @@ export const PT_BR_WORDS: Record<string, string> = {
   "notice.cut_by_limit": "O limite de tamanho cortou a resposta.",
   "notice.connection_lost": "A conexão caiu antes do fim da resposta.",
   "notice.failed": "A resposta falhou: {reason}",
+  "notice.repeating": "O modelo parece estar se repetindo.",
   "session.thinking": "Pensamento",
   "session.result": "Resultado",
   "session.error": "Erro",

@@ -50,7 +50,12 @@ export function drawOptions(
     words,
     drawClosed: drawClosed && state !== "thinking",
     actions,
-    notices: new Map(turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
+    notices: new Map(
+      turn.notices.map(({ block, text, code }) => [
+        block ?? PANEL,
+        code === "repeating" ? words.say("notice.repeating") : text || code,
+      ]),
+    ),
     waitText: waitedMs < 1000 ? "" : words.say("waited", { duration: words.duration(waitedMs) }),
     tokenBudget: Number(attribute("token-budget")) || 0,
     requestToggle: (number) => (open, by) => element.choose(number, open, by),

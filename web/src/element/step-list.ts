@@ -68,6 +68,8 @@ function stepNode(number: number, options: DrawOptions): StepNode {
   const [sign, index, label, meta, line, extra, state, time, spoken] = header;
   const content = make("div", "content");
   const outcome = make("div", "content");
+  const provenance = make("p", "provenance");
+  const noticeLine = make("p", "step-notice");
   const body = make("div", "step-body");
   const { details, setOpen } = disclosure("step-summary", options.requestToggle(number), header, body);
   const item = make("li", "step", details);
@@ -131,7 +133,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     }
     if (!renderer || source.rewrites !== drawnRewrites) {
       const textRoot = make("div", "text");
-      content.replaceChildren(textRoot, make("p", "provenance"));
+      content.replaceChildren(textRoot, provenance, noticeLine);
       renderer = options.renderer(textRoot);
       drawnRewrites = source.rewrites;
       drawnSize = 0;
@@ -139,7 +141,8 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     block = source;
     visible = true;
     grow();
-    put(content.lastElementChild as Element, thought?.provenance ?? "");
+    put(provenance, thought?.provenance ?? "");
+    put(noticeLine, options.notices.get(number) ?? "");
     return content;
   }
 
