@@ -66,11 +66,7 @@ export class Chat {
     class: "plain more",
     hidden: true,
   });
-  private latestButton = button(t("to_latest"), "down", () => void this.toLatest(), {
-    bare: true,
-    class: "latest round",
-    hidden: true,
-  });
+  private latest = button(t("to_latest"), "down", () => this.toLatest(), { bare: true, class: "latest", hidden: true });
   private status = new StatusLine();
   private opening = new AbortController();
   private loading: Promise<void> = Promise.resolve();
@@ -93,9 +89,9 @@ export class Chat {
         this.laterButton,
       ),
     );
-    this.node = h("div", { class: "chat" }, this.scroller, this.latestButton);
+    this.node = h("div", { class: "chat" }, this.scroller, this.latest);
     this.scroll = new ScrollFollow(this.scroller, (nearEnd) =>
-      show(this.latestButton, this.exchanges.size > 0 && (!nearEnd || !!this.later)),
+      show(this.latest, this.exchanges.size > 0 && (!nearEnd || !!this.later)),
     );
     // Whoever opens something wants to read it.
     const opened = ({ detail }: CustomEvent<{ open: boolean; by: string }>): void => {
@@ -295,7 +291,7 @@ export class Chat {
     this.session = null;
     this.failed = false;
     this.setCursors("", "");
-    show(this.latestButton, false);
+    show(this.latest, false);
     this.status.show("");
   }
 

@@ -22,7 +22,7 @@ summary{display:flex;align-items:center;gap:.25rem var(--g);min-block-size:2.5re
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
-.label,.timer,.meta,.badge{white-space:nowrap;font-variant-numeric:tabular-nums}
+.label,.timer,.meta,.preview,.badge{white-space:nowrap;font-variant-numeric:tabular-nums}
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
