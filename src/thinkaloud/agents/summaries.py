@@ -133,11 +133,15 @@ def prompt_for(thinking: str) -> str:
 async def _ask_writer(write: Writer, thinking: str) -> str:
     try:
         async with asyncio.timeout(CALL_TIMEOUT_S):
-            lines = (await write(thinking)).splitlines()
+            return first_line(await write(thinking))
     except Exception as error:  # noqa: BLE001 a summary is optional: no failure may end the turn
         logger.warning("the summary failed (%s); the turn continues without it", type(error).__name__)
         return ""
-    return next((line for raw_line in lines if (line := raw_line.strip(_QUOTES))), "")
+
+
+def first_line(text: str) -> str:
+    """Return the first line of an answer that has words, without quotes around it."""
+    return next((line for raw_line in text.splitlines() if (line := raw_line.strip(_QUOTES))), "")
 
 
 def _title(block: Block) -> str | None:

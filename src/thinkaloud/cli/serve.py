@@ -165,6 +165,7 @@ def _serve_one(
     from thinkaloud.server.gateway import Settings
     from thinkaloud.server.limits import GatewayLimits
 
+    config = ConfigFile()
     settings = Settings(
         limits=GatewayLimits(
             running_turns_per_user=options.turns_per_user, readers_per_turn=options.readers_per_turn
@@ -176,7 +177,8 @@ def _serve_one(
         ),
         full_sync=options.sync == "full",
         model=os.environ.get("THINKALOUD_MODEL") or BUILTIN_MODEL,
-        config_path=ConfigFile().path,
+        title_model=config.read().text("title_model"),
+        config_path=config.path,
         grace_s=options.grace,
         forget_timing_after_days=options.forget_timing_after,
     )

@@ -62,6 +62,11 @@ SETTINGS: Mapping[str, Setting] = {
     "model": Setting(
         ModelSetting, "the model that answers if none is named", "the name of a model, at most 200 characters"
     ),
+    "title_model": Setting(
+        ModelSetting,
+        "the model that writes the titles of conversations; without it, the first question",
+        "the name of a model, at most 200 characters",
+    ),
     "database": Setting(
         Annotated[str, msgspec.Meta(pattern="^(postgres(ql)?://.*)?$", max_length=2_000)],
         "the PostgreSQL in which a gateway stores everything",

@@ -31,6 +31,7 @@ from thinkaloud.server.node import GatewayNode
 from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.process_pool import ProcessPool
 from thinkaloud.server.request_parts import BodyMemory
+from thinkaloud.server.titles import TitleWriter
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
@@ -56,6 +57,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_config: LogConfig = LogConfig()
     model: str = ""
     """The default model, used when neither turn, agent nor session names one."""
+    title_model: str = ""
+    """The model that writes the titles of sessions; empty to keep the first question as the title."""
     heartbeat_s: float = 15.0
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
@@ -107,6 +110,7 @@ class Gateway:
         self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
         self.node = GatewayNode(self)
         self.turns = TurnRegistry(self)
+        self.titles = TitleWriter(self)
         self.commands = CommandRouter(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
         self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
@@ -160,6 +164,7 @@ class Gateway:
             stack.callback(self.processes.close)
             if not self.client.opened:
                 await stack.enter_async_context(self.client)
+            stack.callback(self.titles.close)
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
             self._run_in_background(stack, self.node.end_abandoned_turns())

@@ -143,6 +143,8 @@ class RunningTurn:
                 await self._writer.release()
             elif await self._writer.close(self._run.turn) is not None:
                 self.saved_state = self._state
+                if self._state is TurnState.DONE:
+                    self._gateway.titles.start(self.row, self.owner, self._run.turn.answer)
         except Exception:
             logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:

@@ -50,6 +50,7 @@ class TitleSource(StrEnum):
     QUESTION = "question"
     ANSWER = "answer"
     """In databases of earlier versions, which took titles from answers."""
+    MODEL = "model"
     PERSON = "person"
 
 

@@ -230,6 +230,13 @@ def title_from_question(conn: Connection, session: int, question: str) -> None:
         _SET_TITLE.run(conn, {"of": session, "new_title": title})
 
 
+def title_from_model(conn: Connection, session: int, title: str) -> None:
+    """Replace the title from a question by that of a model. No owner check; for the gateway itself."""
+    condition = (sessions.c.key == session) & (sessions.c.titled_by == TitleSource.QUESTION)
+    if title := storable(title_text(title))[:MAX_TITLE_CHARACTERS]:
+        conn.execute(update(sessions).where(condition).values(title=title, titled_by=TitleSource.MODEL))
+
+
 def _title_of(question: str) -> str:
     """Return the title of a session that begins with this question; empty if it says nothing."""
     return storable(title_text(_without_tagged_blocks(question)))[:MAX_TITLE_CHARACTERS]

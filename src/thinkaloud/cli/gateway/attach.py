@@ -149,7 +149,13 @@ async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -
     async with AsyncExitStack() as inside:
         inside.enter_context(log_to_file(database_path().with_name("gateway.log")))
         try:
-            settings = Settings(model=model_name(), config_path=ConfigFile().path, grace_s=0)
+            config = ConfigFile()
+            settings = Settings(
+                model=model_name(),
+                title_model=config.read().text("title_model"),
+                config_path=config.path,
+                grace_s=0,
+            )
             gateway = await inside.enter_async_context(open_gateway(settings, database_url()))
         except DatabaseInUse:
             return None
