@@ -299,6 +299,10 @@ def test_a_retired_model_names_its_successor() -> None:
     )
     assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) == ""
     assert retirement_note(find_route("anthropic/claude-sonnet-4.6")) == ""
+    assert retirement_note(find_route("vertex/gemini-2.5-pro")) == (
+        "vertex retired gemini-2.5-pro on 2026-10-20. Use gemini-3.8-flash instead."
+    )
+    assert retirement_note(find_route("gemini/gemini-2.5-pro")) == ""
     assert retirement_note(find_route("openai/o4-mini")) == (
         "openai retired o4-mini on 2026-10-23. Use gpt-5.6-terra instead."
     )
