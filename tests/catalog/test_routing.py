@@ -217,8 +217,8 @@ def test_a_local_server_is_never_a_fallback() -> None:
 def test_missing_key_error_without_another_provider() -> None:
     chosen = find_route("command-a-reasoning", have_key=with_keys())
     assert str(key_missing_error(chosen)) == (
-        "No API key found for cohere. Set COHERE_API_KEY, or run `thinkaloud keys set cohere`. Nothing was "
-        "sent."
+        "No API key found for cohere. Set CO_API_KEY or COHERE_API_KEY, or run `thinkaloud keys set cohere`. "
+        "Nothing was sent."
     )
 
 
