@@ -58,6 +58,23 @@ def test_retirement_dates_are_those_of_the_anthropic_sdk(name: str, written: str
         assert model.successor
 
 
+@pytest.mark.parametrize(
+    ("provider", "variable"),
+    [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("openai", "OPENAI_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("gemini", "GOOGLE_API_KEY"),
+        ("cohere", "CO_API_KEY"),
+        ("mistral", "MISTRAL_API_KEY"),
+        ("openrouter", "OPENROUTER_API_KEY"),
+        ("xai", "XAI_API_KEY"),
+    ],
+)
+def test_keys_are_read_where_the_official_sdks_read_them(provider: str, variable: str) -> None:
+    assert f"env:{variable}" in CATALOG.providers[provider].key.split(" | ")
+
+
 def test_every_table_was_read() -> None:
     assert {"claude-opus-4-5", "claude-sonnet-5"} <= set(literals(ModelParam))
     assert {"gpt-5", "o3-pro"} <= set(literals(AllModels))

@@ -72,6 +72,11 @@ def test_list_models_filters_thinking_models() -> None:
             '{"object":"list","data":[{"id":"gpt-5","owned_by":"x"}]}', ReportedModel("gpt-5"), id="openai"
         ),
         pytest.param(
+            '{"object":"list","data":[{"id":"gpt-5","shutdown_date":"2026-12-11"}]}',
+            ReportedModel("gpt-5", retires="2026-12-11"),
+            id="openai-with-a-shutdown-date",
+        ),
+        pytest.param(
             '{"models":[{"name":"models/gemini-2.5-pro","outputTokenLimit":65536,"thinking":true}]}',
             ReportedModel("gemini-2.5-pro", True, max_output_tokens=65_536),
             id="gemini",
@@ -150,6 +155,12 @@ def test_compare_models_reports_changed_fields() -> None:
         FieldChange("openai/gpt-5", "gpt-5", "on_by_default", "yes", "no"),
         FieldChange("openai/gpt-5", "gpt-5", "efforts", "minimal, low, medium, high", "low, high"),
     )
+
+
+def test_compare_models_reports_another_shutdown_date() -> None:
+    reported = [ReportedModel("gpt-5", retires="2026-12-11"), ReportedModel("gpt-5.5", retires="2027-06-01")]
+    changes = compare_models(CATALOG, "openai", reported).changed
+    assert changes == (FieldChange("gpt-5.5", "gpt-5.5", "retires", "unknown", "2027-06-01"),)
 
 
 def test_snapshots_and_tags_count_as_their_family() -> None:

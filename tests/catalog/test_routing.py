@@ -217,8 +217,8 @@ def test_a_local_server_is_never_a_fallback() -> None:
 def test_missing_key_error_without_another_provider() -> None:
     chosen = find_route("command-a-reasoning", have_key=with_keys())
     assert str(key_missing_error(chosen)) == (
-        "No API key found for cohere. Set COHERE_API_KEY, or run `thinkaloud keys set cohere`. Nothing was "
-        "sent."
+        "No API key found for cohere. Set CO_API_KEY or COHERE_API_KEY, or run `thinkaloud keys set cohere`. "
+        "Nothing was sent."
     )
 
 
@@ -299,6 +299,10 @@ def test_a_retired_model_names_its_successor() -> None:
     )
     assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) == ""
     assert retirement_note(find_route("anthropic/claude-sonnet-4.6")) == ""
+    assert retirement_note(find_route("vertex/gemini-2.5-pro")) == (
+        "vertex retired gemini-2.5-pro on 2026-10-20. Use gemini-3.8-flash instead."
+    )
+    assert retirement_note(find_route("gemini/gemini-2.5-pro")) == ""
     assert retirement_note(find_route("openai/o4-mini")) == (
         "openai retired o4-mini on 2026-10-23. Use gpt-5.6-terra instead."
     )

@@ -23,6 +23,7 @@ class ReportedModel(msgspec.Struct, frozen=True):
     on_by_default: bool | None = None
     efforts: tuple[str, ...] | None = None
     max_output_tokens: int | None = None
+    retires: str | None = None
 
 
 class FieldChange(msgspec.Struct, frozen=True):
@@ -73,6 +74,7 @@ class _ModelItem(msgspec.Struct):
     thinking: bool | None = None
     max_tokens: int | None = None
     output_token_limit: int | None = msgspec.field(default=None, name="outputTokenLimit")
+    shutdown_date: str | None = None
 
 
 class _ModelList(msgspec.Struct):
@@ -113,7 +115,7 @@ def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedM
             change
             for name, row in rows.items()
             if row is not None
-            for change in _changes(row, reported_by_id[name])
+            for change in _changes(row, provider, reported_by_id[name])
         ),
     )
 
@@ -183,7 +185,7 @@ def _reported_model(item: _ModelItem) -> ReportedModel:
         return _from_reasoning(name, item.reasoning)
     if item.supported_parameters is not None:
         return ReportedModel(name, thinks="reasoning" in item.supported_parameters)
-    return ReportedModel(name, thinks=item.thinking, max_output_tokens=limit)
+    return ReportedModel(name, thinks=item.thinking, max_output_tokens=limit, retires=item.shutdown_date)
 
 
 def _from_capabilities(name: str, capabilities: _Capabilities, limit: int | None) -> ReportedModel:
@@ -224,7 +226,7 @@ def _from_reasoning(name: str, reasoning: _Reasoning) -> ReportedModel:
     )
 
 
-def _changes(row: Model, reported: ReportedModel) -> list[FieldChange]:
+def _changes(row: Model, provider: str, reported: ReportedModel) -> list[FieldChange]:
     thinks = row.thinking is not ThinkingSupport.NONE
     facts: list[tuple[str, object, object]] = [("thinking", thinks, reported.thinks)]
     if thinks and reported.thinks is not False:
@@ -234,6 +236,7 @@ def _changes(row: Model, reported: ReportedModel) -> list[FieldChange]:
             ("efforts", row.efforts, reported.efforts if row.efforts else None),
         ]
     facts.append(("max_output_tokens", row.max_output_tokens, reported.max_output_tokens))
+    facts.append(("retires", row.retires.get(provider), reported.retires))
     return [
         FieldChange(reported.id, row.id, field, _display_text(row_value), _display_text(reported_value))
         for field, row_value, reported_value in facts
