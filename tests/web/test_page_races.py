@@ -395,7 +395,7 @@ def test_what_is_said_at_the_end_of_a_dialog_is_seen(visit: PageVisit) -> None:
     with page.expect_download():
         page.get_by_role("button", name="Download").click()
     page.wait_for_selector("dialog", state="detached")
-    assert page.locator(".toast >> text=was left out").is_visible()
+    page.wait_for_selector(".toast >> text=was left out")
 
 
 @pytest.mark.parametrize("name", ["Settings", "Agents"])
