@@ -31,7 +31,7 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core
-	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
+	@$(MAKE) --no-print-directory --jobs 2 .lint-python .lint-web .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
 	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
 	  $(BIN)/pytest --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
@@ -63,7 +63,7 @@ lint: .lint-python .lint-web ## check style, types and the direction of imports
 .lint-web: web/node_modules/.all
 	cd web && npm run --silent check
 
-.test-element: .lint-web
+.test-element: web/node_modules/.all element
 	cd web && npm test --silent
 
 format: .venv/.dev web/node_modules/.all ## format the code

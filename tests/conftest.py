@@ -36,9 +36,9 @@ CORE_FOLDERS = (
 )
 """Folders whose tests count for the coverage of the pure packages."""
 LONG_FILES = (
-    "safety/test_injection.py",
-    "safety/test_schemathesis.py",
     "faults/test_scenarios.py",
+    "safety/test_schemathesis.py",
+    "safety/test_injection.py",
     "gateway/test_agents.py",
     "cluster/test_cluster.py",
     "cluster/test_failover.py",
@@ -54,18 +54,38 @@ LONG_FILES = (
     "server/test_turn_stream.py",
     "store/test_search.py",
     "store/test_isolation.py",
-    "web/test_safety.py",
+    "cli/test_ask_agent.py",
+    "cli/test_serve.py",
+    "cli/test_ask.py",
+    "surfaces/test_chat_app.py",
     "web/test_page_races.py",
-    "web/test_accessibility.py",
-    "web/test_examples.py",
+    "web/test_safety.py",
     "web/test_page_access.py",
-    "flutter/test_flutter_block.py",
-    "flutter/test_flutter_stories.py",
+    "web/test_examples.py",
+    "web/test_streams.py",
+    "web/test_speed.py",
     "flutter/test_flutter_app.py",
-    "flutter/test_flutter_server.py",
+    "web/test_page_parts.py",
+    "web/test_page_settings.py",
+    "web/test_accessibility.py",
+    "web/test_page_reconnect.py",
+    "web/test_page_features.py",
+    "web/test_page_states.py",
+    "web/test_stories.py",
+    "web/test_element.py",
+    "flutter/test_flutter_block.py",
+    "web/test_page_agents.py",
+    "web/test_open_rule.py",
+    "flutter/test_flutter_stories.py",
+    "web/test_interface.py",
+    "web/test_markdown.py",
+    "web/test_page_long.py",
     "flutter/test_flutter_command.py",
 )
-"""Files that take long, longest first: begun late, one of them would keep all others waiting."""
+"""Files that take long, longest first: begun late, one of them would keep all others waiting.
+
+Those with a browser run at the end, so that even half a minute is long for them.
+"""
 LAST_FOLDERS = ("web", "flutter")
 """Whoever drives a browser has an event loop running from then on, and can run no test with its own."""
 

@@ -9,6 +9,8 @@ from typing import Any, cast
 from aiohttp import web
 
 HOST = "127.0.0.1"
+_PASSES_TO_ACCEPT = 4
+"""Passes of the event loop: one sees the connection, one accepts it, one makes it, one tells the protocol."""
 _REQUEST_LINE = re.compile(rb"[A-Z]+ \S+ HTTP/1\.[01]\r\n")
 _USER_AGENT = re.compile(rb"(?im)^user-agent:[^\n]*\n")
 
@@ -35,7 +37,12 @@ async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> Asy
             lambda: _Connection(_new_protocol(runner), transports), HOST, port
         )
         async with server:
-            yield server.sockets[0].getsockname()[1]
+            try:
+                yield server.sockets[0].getsockname()[1]
+            finally:
+                # A connection that waits is accepted and made in these passes; a closed server would lose it.
+                for _ in range(_PASSES_TO_ACCEPT):
+                    await asyncio.sleep(0)
     finally:
         await runner.cleanup()
         # aiohttp leaves a connection open whose client does not read what was sent last.

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from tests.cli.environment import UserHome
-from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import COMMANDS, main
 from thinkaloud.cli.console import colours_wanted, terminal_options
@@ -16,7 +15,6 @@ from thinkaloud.cli.parser import build_parser, command_nodes, parse
 from thinkaloud.cli.prompt import read_prompt
 
 Output = pytest.CaptureFixture[str]
-ASK = [sys.executable, "-m", "thinkaloud", "ask", "--show-thinking", "hide"]
 
 
 def exit_code(*words: str) -> int:
@@ -26,18 +24,30 @@ def exit_code(*words: str) -> int:
         return int(stop.code or 0)
 
 
-def run_ask(*words: str, stdin: str | None) -> str:
-    """Ask the built-in model in a process of its own, with this text in a pipe, or without a pipe."""
-    result = subprocess.run(
-        [*ASK, *words],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE_S,
-    )
-    return result.stdout.strip()
+@contextmanager
+def standard_input(text: str | None) -> Iterator[None]:
+    """A pipe with this text as standard input, or no pipe."""
+    saved = os.dup(0)
+    if text is None:
+        source = os.open(os.devnull, os.O_RDONLY)
+    else:
+        source, target = os.pipe()
+        os.write(target, text.encode())
+        os.close(target)
+    os.dup2(source, 0)
+    os.close(source)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+
+
+def check_answer(capsys: Output, *words: str, stdin: str | None) -> None:
+    """Check that the built-in model is asked how much 17 * 3 is."""
+    with standard_input(stdin):
+        assert main(["ask", "--show-thinking", "hide", *words]) == 0
+    assert capsys.readouterr().out == "17 × 3 = 51\n"
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"]])
@@ -88,31 +98,23 @@ def test_typing_errors_get_a_suggestion(
     assert message in capsys.readouterr().err
 
 
-def test_words_without_quotes_are_one_prompt_and_options_may_stand_between(home: UserHome) -> None:
-    assert run_ask("how", "much", "is", "17", "*", "3", stdin=None) == "17 × 3 = 51"
-    assert run_ask("how", "much", "--max-tokens", "500", "is", "17 * 3", stdin=None) == "17 × 3 = 51"
-    assert run_ask("--", "how", "much", "is", "17 * 3", stdin=None) == "17 × 3 = 51"
+@pytest.mark.usefixtures("home")
+def test_words_without_quotes_are_one_prompt_and_options_may_stand_between(capsys: Output) -> None:
+    check_answer(capsys, "how", "much", "is", "17", "*", "3", stdin=None)
+    check_answer(capsys, "how", "much", "--max-tokens", "500", "is", "17 * 3", stdin=None)
+    check_answer(capsys, "--", "how", "much", "is", "17 * 3", stdin=None)
 
 
-def test_standard_input_is_the_prompt_or_joined_with_it(home: UserHome) -> None:
-    assert run_ask(stdin="how much is 17 * 3\n") == "17 × 3 = 51"
-    assert run_ask("-", stdin="how much is 17 * 3\n") == "17 × 3 = 51"
-    assert run_ask("how much is 17 * 3", stdin="") == "17 × 3 = 51"
+@pytest.mark.usefixtures("home")
+def test_standard_input_is_the_prompt_or_joined_with_it(capsys: Output) -> None:
+    check_answer(capsys, stdin="how much is 17 * 3\n")
+    check_answer(capsys, "-", stdin="how much is 17 * 3\n")
+    check_answer(capsys, "how much is 17 * 3", stdin="")
 
 
-def test_text_of_standard_input_stands_before_the_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "text"
-    path.write_text("one\ntwo\n")
-    saved = os.dup(0)
-    try:
-        with path.open("rb") as file:
-            os.dup2(file.fileno(), 0)
+def test_text_of_standard_input_stands_before_the_question() -> None:
+    with standard_input("one\ntwo\n"):
         assert read_prompt(["sum", "it", "up"]) == "one\ntwo\n\nsum it up"
-    finally:
-        os.dup2(saved, 0)
-        os.close(saved)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_session_is_opened_asked_approved_and_answered(chat: Chat, size: "View
     if size == PHONE:
         chat.screen.wait_until(lambda: chat.screen.node(f"session-{session.id}") is None)
     chat.open(session, "There are three.")
-    assert chat.screen.node("thinking-panel") is not None
+    chat.screen.wait_until(lambda: chat.screen.node("thinking-panel") is not None)
 
     turn = chat.ask("Why so many?")
     assert turn.question == Question(prompt="Why so many?", model="island")
@@ -299,7 +299,7 @@ def test_whole_app_is_used_from_the_keyboard(chat: Chat) -> None:
     chat.tab_to("textarea")
     chat.type("Why?")
     chat.press("send", "Space")
-    chat.screen.wait_until(lambda: ("ask", first.id) == chat.backend.calls[-1][:2])
+    chat.screen.wait_until(lambda: ("ask", first.id) in [call[:2] for call in chat.backend.calls])
     turn = chat.backend.last_turn()
     call: list[Event] = [BlockStarted(1, Kind.TOOL_CALL, "shell"), BlockGrew(1, "{}"), BlockEnded(1)]
     chat.say(turn, *THOUGHT, *call, ApprovalAsked(1))
@@ -367,8 +367,13 @@ def test_hostile_text_stays_text_and_leaves_the_buttons_on_the_screen(chat: Chat
     chat.wait_for(f"Run {shown}")
     assert not {"\u202e", "\u2066"} & set("".join(chat.screen.texts()))
     assert chat.page.locator("flt-semantics b").count() == 0
-    run = next(node for node in chat.screen.nodes() if node.text == "Run")
-    assert run.top + run.height < chat.screen.top("stop") < PHONE["height"]
+    chat.screen.wait_until(
+        lambda: any(
+            node.top + node.height < chat.screen.top("stop") < PHONE["height"]
+            for node in chat.screen.nodes()
+            if node.text == "Run"
+        )
+    )
     chat.tap_text("Deny")
     chat.wait_for_call("approve", turn.id, 1, False)
     chat.say(turn, ApprovalSettled(1, False), *answer(2, "Then not."), end=True)
@@ -383,14 +388,18 @@ def test_lost_gateway_is_said_and_its_return_too(chat: Chat) -> None:
     chat.wait_for("Nobody answers at memory.")
     chat.type("Are you there?")
     chat.page.keyboard.press("Enter")
-    chat.screen.wait_until(lambda: chat.backend.calls[-1][0] == "ask")
+    chat.screen.wait_until(lambda: ("ask", session.id) in [call[:2] for call in chat.backend.calls])
     chat.backend.unreachable = ""
     chat.wait_for("Nobody answers at memory.", there=False)
     assert chat.chat_page.composer.field.value == "Are you there?"
     chat.wait_for("The gateway is back.")
-    notice = next(node for node in chat.screen.nodes() if node.text == "The gateway is back.")
-    assert notice.left > SIDEBAR_WIDTH
-    assert notice.top + notice.height <= chat.screen.top("send")
+    chat.screen.wait_until(
+        lambda: any(
+            node.left > SIDEBAR_WIDTH and node.top + node.height <= chat.screen.top("send")
+            for node in chat.screen.nodes()
+            if node.text == "The gateway is back."
+        )
+    )
     chat.tap("close-notice")
     chat.wait_for("The gateway is back.", there=False)
     turn = chat.ask("Are you there?")

@@ -5,6 +5,7 @@ import gc
 import socket
 import warnings
 
+import pytest
 from aiohttp import web
 
 from thinkaloud.loopback import HOST, listen
@@ -24,6 +25,27 @@ def test_connection_of_a_client_that_does_not_read_is_closed_with_the_server() -
             client = socket.create_connection((HOST, port))
             client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             await asyncio.to_thread(client.recv, 1)
+            return client
+
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        with asyncio.run(story()):
+            gc.collect()
+    assert not [str(one.message) for one in recorded if "unclosed transport" in str(one.message)]
+
+
+@pytest.mark.parametrize("passes", range(5))
+def test_connection_that_is_accepted_last_is_closed_with_the_server(passes: int) -> None:
+    """Also one that the event loop has accepted, and told nobody of."""
+
+    async def never(_: web.Request) -> web.StreamResponse:
+        raise AssertionError("nobody asks")
+
+    async def story() -> socket.socket:
+        async with listen(never, max_body_bytes=1_000) as port:
+            client = socket.create_connection((HOST, port))
+            for _ in range(passes):
+                await asyncio.sleep(0)
             return client
 
     with warnings.catch_warnings(record=True) as recorded:

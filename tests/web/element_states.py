@@ -21,6 +21,9 @@ FEED_SCRIPT = """async ([events, {attributes, policy, now, open, id, tag}]) => {
   if (open) node.expandAll();
   node.refresh();
   await node.ready;
+  // What was opened is shown, and is in the tree of the browser, with the frame after the one that begins it.
+  const frame = () => new Promise(requestAnimationFrame);
+  if (open) await frame().then(frame);
 }"""
 
 TELL_SCRIPT = (

@@ -344,11 +344,10 @@ def test_a_question_is_shown_once_when_the_list_knew_of_it_first(
 
 
 def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gateway: GatewayProcess) -> None:
-    page = visit.open()
+    page, second_page = visit.open(), visit.open()
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block[status=streaming]")
-    session = page.url.partition("#")[2]
-    second_page = visit.open(session)
+    second_page.evaluate("id => { location.hash = id; }", page.url.partition("#")[2])
     second_page.wait_for_selector("thinking-block[status=streaming]")
     second_page.get_by_role("button", name="Actions for this conversation").click()
     second_page.get_by_role("button", name="Delete").click()
@@ -395,7 +394,7 @@ def test_toast_is_visible_after_a_dialog_closes(visit: PageVisit) -> None:
     with page.expect_download():
         page.get_by_role("button", name="Download").click()
     page.wait_for_selector("dialog", state="detached")
-    assert page.locator(".toast >> text=was left out").is_visible()
+    page.wait_for_selector(".toast >> text=was left out")
 
 
 @pytest.mark.parametrize("name", ["Settings", "Agents"])
