@@ -64,7 +64,7 @@ LONG_FILES = (
     "web/test_examples.py",
     "web/test_streams.py",
     "web/test_speed.py",
-    "flutter/test_flutter_block.py",  # before the app, which leaves the page of its process changed
+    "flutter/test_flutter_block.py",
     "flutter/test_flutter_stories.py",
     "flutter/test_flutter_app.py",
     "web/test_page_parts.py",

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+import aiohttp
 import psycopg
 import pytest
 from sqlalchemy import func, select, text
@@ -44,8 +45,8 @@ async def until_entries(caller: Caller, turn: str, count: int) -> None:
             return
 
 
-async def follow(caller: Caller, turn: str, result: StreamResult) -> None:
-    async for _ in caller.follow_stream(turn, result):
+async def follow(caller: Caller, turn: str, result: StreamResult, query: str = "") -> None:
+    async for _ in caller.follow_stream(turn, result, query):
         pass
 
 
@@ -231,6 +232,34 @@ def test_zombie_writes_nothing_and_its_readers_get_the_whole_log() -> None:
             assert (result.state, result.entries) == ("interrupted", stored.entries)
             assert ends(stored) == 1
             assert (await other.read_stream(turn)).entries == stored.entries
+
+    asyncio.run(story())
+
+
+def test_reader_of_an_end_that_was_never_saved_starts_again() -> None:
+    """A node that stood still shows entries which it cannot save any more: another one has ended the turn."""
+
+    async def story() -> None:
+        async with start_cluster(
+            [{"thinking": "one two three", "text": "Done.", "delay_ms": 100}]
+        ) as cluster:
+            settings = node_settings(lease_s=60.0, log_config=LogConfig(slow_commit_s=0.2, retry_s=0.1))
+            zombie, other = [await cluster.start_node(settings=settings) for _ in range(2)]
+            turn = await zombie.start_turn(await zombie.create_session())
+            await until_entries(other, turn, 2)
+            with psycopg.connect(cluster.url) as connection:
+                connection.execute("LOCK TABLE turns, log IN ACCESS EXCLUSIVE MODE")
+                reading = asyncio.create_task(follow(zombie, turn, live := StreamResult()))
+                await wait_until(lambda: ends(live) == 1)
+                connection.execute("UPDATE turns SET epoch = epoch + 1, state = 'interrupted', ended_ms = 1")
+            with suppress(aiohttp.ClientPayloadError):
+                await reading
+            assert "end" not in dict(live.events)
+            again = StreamResult(entries=dict(live.entries))
+            reading = asyncio.create_task(follow(zombie, turn, again, f"?after={live.last_id}"))
+            await wait_until(lambda: any(name == "reset" for name, _ in again.events))
+            assert ends(again) == 0
+            reading.cancel()
 
     asyncio.run(story())
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import pytest
-from tests.flutter.flet_site import FletScreen
+from tests.flutter.flet_site import FletScreen, FletSite
+from tests.patience import PATIENCE_MS
 from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn
 
 from thinkaloud.canon import (
@@ -30,7 +31,7 @@ from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
 from thinkaloud.surfaces.flutter.session_sidebar import SIDEBAR_WIDTH
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ViewportSize
+    from playwright.sync_api import Browser, ViewportSize
 
 PHONE: "ViewportSize" = {"width": 360, "height": 740}
 DESKTOP: "ViewportSize" = {"width": 1366, "height": 800}
@@ -131,14 +132,16 @@ class Chat:
 
 
 @pytest.fixture(scope="module")
-def one_chat(screen: FletScreen) -> Iterator[Chat]:
+def one_chat(browser: "Browser", flet_site: FletSite) -> Iterator[Chat]:
+    """A chat on a page of its own: it changes more of a page than a control that is mounted."""
+    context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chat_page, "GATEWAY_CHECK_S", 0.2)
-        screen.page.set_viewport_size(DESKTOP)
-        chat = Chat(screen)
+        chat = Chat(FletScreen(flet_site, context.new_page()))
         yield chat
-        screen.site.call(chat.chat_page.close)
-    screen.page.set_viewport_size({"width": 800, "height": 1200})
+        flet_site.call(chat.chat_page.close)
+    context.close()
 
 
 @pytest.fixture

@@ -298,10 +298,7 @@ class _TurnStream:
     async def _read_on(self, after: int) -> LogSpan:
         """Read the entries after this number. A database that cannot be reached is waited for."""
         gateway = self._gateway
-        if gateway.log.diverged(self._turn.key) and not self._began_diverged:
-            # The turn goes on elsewhere without entries that this gateway could not save, or that a failover
-            # has lost. The reader has them: it must come back, to be told that it starts again.
-            raise ClientGone
+        self._leave_if_diverged()
         while True:
             try:
                 return await gateway.log.read(self._turn.key, after)
@@ -311,6 +308,15 @@ class _TurnStream:
                     await self._send_body(_sse_event("storage", {"saved": False}))
                 await self._send_body(_HEARTBEAT)
                 await asyncio.sleep(gateway.settings.log_config.retry_s)
+
+    def _leave_if_diverged(self) -> None:
+        """Drop a reader that has entries which are not in the log, so that it comes back and starts again.
+
+        The turn goes on elsewhere without entries that this gateway could not save, or that a failover has
+        lost.
+        """
+        if self._gateway.log.diverged(self._turn.key) and not self._began_diverged:
+            raise ClientGone
 
     async def _send_lines(self, span: LogSpan) -> None:
         if self._visible_log is not None:
@@ -337,6 +343,7 @@ class _TurnStream:
         )
         epoch = self._turn.epoch
         if state is None:
+            self._leave_if_diverged()
             row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
             if row is None or row.state is TurnState.RUNNING:
                 return b""
