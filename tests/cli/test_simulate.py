@@ -88,7 +88,7 @@ def test_simulate_guide_commands_work_without_a_key(home: UserHome) -> None:
             ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=PATIENCE_S
         )
     at = lines.index(ask)
-    output = lines[at + 1 : lines.index("```", at)]
+    output = [line for line in lines[at + 1 : lines.index("```", at)] if line.startswith("# ")]
     assert [f"# {line}" for line in (completed.stderr + completed.stdout).splitlines()] == output
 
 

@@ -34,7 +34,7 @@ BODY: Json = {
 
 def test_every_rule_has_a_case_and_a_source() -> None:
     rules = [rule for api in APIS.values() for rule in api.rules]
-    tried = [case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *COHERE, *GEMINI, *OLLAMA, *RESPONSES, *XAI)]
+    tried = {case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *COHERE, *GEMINI, *OLLAMA, *RESPONSES, *XAI)}
     assert sorted(rule.id for rule in rules) == sorted(tried)
     assert [rule.id for rule in rules if not rule.source or not rule.forbids] == []
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)
