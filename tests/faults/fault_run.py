@@ -217,6 +217,7 @@ def peak_memory_bytes(pid: int) -> int:
     if not status.exists():
         return 0
     sizes = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    assert "VmHWM" in sizes, f"process {pid} has ended by itself"
     return int(sizes["VmHWM"].split()[0]) * 1024
 
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from thinkaloud.canon import BadCatalog
+from thinkaloud.canon.type_info import build_types
 from thinkaloud.catalog.levels import EFFORT_WORDS
 from thinkaloud.catalog.rows import (
     SAMPLING_PARAMETERS,
@@ -30,6 +31,8 @@ from thinkaloud.catalog.rows import (
     ThinkingSupport,
     ThinkingVisibility,
 )
+
+build_types(Provider, Model, ReplayRow)
 
 FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")

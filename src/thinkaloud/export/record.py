@@ -194,11 +194,15 @@ def write_json(record: SessionRecord) -> bytes:
     )
 
 
+_version_decoder = msgspec.json.Decoder(_JsonVersion)
+_file_decoder = msgspec.json.Decoder(_SessionFile)
+
+
 def read_json(data: bytes) -> SessionRecord:
     """Return the session in these bytes."""
     try:
-        refuse_newer_version(msgspec.json.decode(data, type=_JsonVersion).thinkaloud)
-        file = msgspec.json.decode(data, type=_SessionFile)
+        refuse_newer_version(_version_decoder.decode(data).thinkaloud)
+        file = _file_decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refused(
             f"This is not a Thinkaloud session: {error}. Import a file as it was exported: one JSON object "

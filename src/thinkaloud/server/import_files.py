@@ -105,12 +105,15 @@ def read_import(media_type: str, data: bytes, limits: ImportLimits) -> Iterator[
         yield pickle.dumps(ImportEnd(history.format, history.unread))
 
 
+_file_decoder = msgspec.json.Decoder(_JsonFile)
+
+
 def _is_own_file(data: bytes) -> bool:
     """Return whether an object has the field `thinkaloud`, or cannot be told from one that is damaged."""
     if not data.startswith(b"{"):
         return False
     try:
-        return msgspec.json.decode(data, type=_JsonFile).thinkaloud is not UNSET
+        return _file_decoder.decode(data).thinkaloud is not UNSET
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return data.startswith(_OWN_LINE.lstrip())
 

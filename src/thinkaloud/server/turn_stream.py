@@ -310,11 +310,7 @@ class _TurnStream:
                 await asyncio.sleep(gateway.settings.log_config.retry_s)
 
     def _leave_if_diverged(self) -> None:
-        """Drop a reader that has entries which are not in the log, so that it comes back and starts again.
-
-        The turn goes on elsewhere without entries that this gateway could not save, or that a failover has
-        lost.
-        """
+        """Drop a reader with entries that could not be saved, or are lost: it comes back and starts again."""
         if self._gateway.log.diverged(self._turn.key) and not self._began_diverged:
             raise ClientGone
 

@@ -59,6 +59,7 @@ logger = logging.getLogger(__name__)
 
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 _encode_json = msgspec.json.Encoder().encode
+_options_decoder = msgspec.json.Decoder(TurnOptions)
 
 TURN_ENDED = "This turn has ended. Read the turn to see its state."
 CANCELLED = TurnEnded(Finish.CANCELLED)
@@ -276,7 +277,7 @@ class TurnRegistry:
 
     async def _prepare_stored(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
-        stored_options = msgspec.json.decode(row.wishes or "{}", type=TurnOptions)
+        stored_options = _options_decoder.decode(row.wishes or "{}")
         body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(stored_options))
         context = await gateway.database.read(
             lambda conn: load_context(conn, session, row.agent, gateway.preferences, row.parent)

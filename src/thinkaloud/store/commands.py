@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
+from thinkaloud.canon.type_info import build_types
 from thinkaloud.store.database_time import DatabaseNowMs
 from thinkaloud.store.schema import commands
 from thinkaloud.store.wakeups import wake_for_command
@@ -41,6 +42,9 @@ class CommandRow(TurnCommand, frozen=True, kw_only=True):
 
     key: int
     turn: int
+
+
+build_types(CommandRow)
 
 
 def send(conn: Connection, turn: int, command: TurnCommand) -> int:

@@ -30,6 +30,9 @@ class LockHolder(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the gateway is inside another command and ends with it."""
 
 
+_holder_decoder = msgspec.json.Decoder(LockHolder)
+
+
 class FileLock:
     """Takes the lock if it is free. `held` says whether it succeeded."""
 
@@ -112,7 +115,7 @@ def _read(file: int) -> LockHolder:
     """Return the holder. A file that is being written has none yet: process 0 without an address."""
     os.lseek(file, 0, os.SEEK_SET)
     try:
-        return msgspec.json.decode(os.read(file, 4096), type=LockHolder)
+        return _holder_decoder.decode(os.read(file, 4096))
     except msgspec.MsgspecError:
         return LockHolder(0)
 

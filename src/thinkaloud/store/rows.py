@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from thinkaloud.canon import NoticeGiven, Seal, Usage
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
+from thinkaloud.canon.type_info import build_types
 from thinkaloud.context import ContextMode
 from thinkaloud.transcript import Block, Outcome, Reply
 from thinkaloud.view import Policy
@@ -296,3 +297,6 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
     items: tuple[T, ...]
     next: str = ""
+
+
+build_types(TurnRow, Preferences)  # decoded in threads

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from thinkaloud.canon import Refused, UnknownPreset
+from thinkaloud.canon.type_info import build_types
 
 
 class OpenState(StrEnum):
@@ -76,6 +77,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Only the `default` preset does this. The others reproduce existing designs, which do not.
         """
         return self.preset == "default"
+
+
+build_types(Policy)
 
 
 PRESETS: Mapping[str, Policy] = {
