@@ -287,6 +287,23 @@ def test_settings_are_saved_and_hold_at_once(chat: Chat) -> None:
     chat.screen.wait_until(lambda: chat.backend.saved.display.get("show_thinking") is not False)
 
 
+def open_and_close_session_menu(chat: Chat, menu: str) -> None:
+    chat.press(menu)
+    chat.wait_for("Rename")
+    chat.page.keyboard.press("Escape")
+    chat.wait_for("Rename", there=False)
+    chat.press(menu, "Space")
+    chat.press("Rename")
+    chat.wait_for("Save")
+    chat.page.keyboard.press("Escape")
+    chat.wait_for("Save", there=False)
+    chat.press(menu)
+    chat.press("Delete")
+    chat.wait_for("and everything in it?")
+    chat.press("Cancel")
+    chat.wait_for("and everything in it?", there=False)
+
+
 def test_whole_app_is_used_from_the_keyboard(chat: Chat) -> None:
     """R133: Tab reaches everything, Enter and Space press it, and Escape closes menus and windows."""
     first = chat.add_session("By keys", ("One?", "A thought.", "One."))
@@ -316,21 +333,7 @@ def test_whole_app_is_used_from_the_keyboard(chat: Chat) -> None:
     chat.press("stop")
     chat.wait_for_call("cancel", turn.id)
 
-    menu = f"session-menu-{first.id}"
-    chat.press(menu)
-    chat.wait_for("Rename")
-    chat.page.keyboard.press("Escape")
-    chat.wait_for("Rename", there=False)
-    chat.press(menu, "Space")
-    chat.press("Rename")
-    chat.wait_for("Save")
-    chat.page.keyboard.press("Escape")
-    chat.wait_for("Save", there=False)
-    chat.press(menu)
-    chat.press("Delete")
-    chat.wait_for("and everything in it?")
-    chat.press("Cancel")
-    chat.wait_for("and everything in it?", there=False)
+    open_and_close_session_menu(chat, f"session-menu-{first.id}")
 
     chat.press("settings")
     chat.press("setting-theme")
