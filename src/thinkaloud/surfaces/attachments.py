@@ -13,17 +13,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image
+from thinkaloud.canon.requests import Image, media_type_of
 
 MAX_BYTES = 5 * 1024 * 1024
 """The most that common providers accept for one image; base64 makes it a third larger."""
 
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -48,8 +42,8 @@ def read_attachment(text: str) -> Attachment:
         raise Refused(
             f"Cannot attach {path}: {error.strerror or error}. Give the path of an image."
         ) from None
-    media_type = _media_type(content)
-    if not media_type:
+    media_type = media_type_of(content)
+    if not media_type.startswith("image/"):
         raise Refused(f"Cannot attach {path.name}: it is not a PNG, JPEG, GIF or WebP image.")
     return Attachment(path.name, Image(media_type, base64.b64encode(content).decode()))
 
@@ -77,9 +71,3 @@ def _path(text: str) -> Path:
         if not os.path.exists(os.path.expanduser(text)) and len(words) == 1:
             text = words[0]
     return Path(text).expanduser()
-
-
-def _media_type(content: bytes) -> str:
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for start, media_type in _SIGNATURES if content.startswith(start)), "")
