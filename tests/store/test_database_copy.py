@@ -207,6 +207,11 @@ def test_what_cannot_be_copied_is_refused(tmp_path: Path, url: str, capsys: Outp
     assert "There is no database" in refusal(str(tmp_path / "missing.db"), url)
     assert "is not a database" in refusal(str(text), url)
     assert "have the version none" in refusal(str(empty), url)
+    damaged = tmp_path / "damaged.db"
+    pages = bytearray(file.read_bytes())
+    pages[4096:] = b"\xff" * len(pages[4096:])
+    damaged.write_bytes(pages)
+    assert "is damaged" in refusal(str(damaged), url)
     assert "must begin with postgresql://" in refusal("mysql://host/name", url)
     assert "Cannot use the database nothing at" in refusal(str(file), shared_server().url("nothing"))
     assert "Cannot use the database nothing at" in refusal(shared_server().url("nothing"), str(file))

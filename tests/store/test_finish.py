@@ -1,6 +1,7 @@
 """Saving a finished turn: everything is kept byte for byte, and each text in its own column."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -30,14 +31,16 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
+from thinkaloud.store import nodes
 from thinkaloud.store import sessions as session_queries
 from thinkaloud.store import turns as turn_queries
 from thinkaloud.store.database import Database
-from thinkaloud.store.finish import drop_timing
+from thinkaloud.store.finish import drop_timing, finished_from_entries, save_finished
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of, turn_of
 from thinkaloud.store.rows import Owner, Role, StoredMessage, TurnRow, TurnState, TurnTimestamps
 from thinkaloud.store.schema import log as log_rows
+from thinkaloud.store.schema import messages as message_rows
 from thinkaloud.store.schema import turns
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import gateway_answer, thinking_block
@@ -188,5 +191,26 @@ def test_finished_log_is_compressed_and_its_timing_can_be_dropped(tmp_path: Path
                 lambda conn: conn.scalar(select(turns.c.timing_kept).where(turns.c.key == row.key))
             )
             assert forgot is False
+
+    asyncio.run(scenario())
+
+
+def test_turn_that_its_writer_saves_twice_counts_as_saved_and_another_writer_as_lost(tmp_path: Path) -> None:
+    """The acknowledgement of the first commit may have been lost."""
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            log_entries = entries(turn_events("It is 42."))
+            row = await finished_turn_row(database, log_entries)
+            finished = finished_from_entries(log_entries)
+            for epoch, saved in ((row.epoch, True), (row.epoch + 1, False)):
+                save = partial(save_finished, key=row.key, finished=finished, epoch=epoch)
+                assert await database.write(save) is saved
+            running = {row.key: row.epoch}
+            lost = await database.read(lambda conn: nodes.lost_turns(conn, "w", running))
+            assert lost == [], "a turn that has just been saved is not lost"
+            messages = select(turns.c.key, message_rows.c.key).join(message_rows)
+            answers = messages.where(message_rows.c.role == Role.ASSISTANT)
+            assert len(await database.read(lambda conn: conn.execute(answers).all())) == 1
 
     asyncio.run(scenario())

@@ -52,6 +52,10 @@ class DatabaseWrapper:
     def exclusive(self) -> bool:
         return self.database.exclusive
 
+    @property
+    def stuck_s(self) -> float:
+        return self.database.stuck_s
+
     async def read(self, query: Query[T]) -> T:
         return await self.database.read(query)
 
@@ -72,6 +76,9 @@ class DatabaseWrapper:
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         return await self.database.append(batches)
+
+    async def erase_deleted(self, mark: str, *, old: bool = False) -> bool:
+        return await self.database.erase_deleted(mark, old=old)
 
 
 class GatedDatabase(DatabaseWrapper):

@@ -2,8 +2,14 @@
 
 import asyncio
 import os
+import re
+import subprocess
+import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,19 +26,26 @@ from tests.store.log_fixtures import append_all, entries, new_turn, read_all, tu
 from tests.store.query_fixtures import ask, block_events, exchange, finish, new_owner, new_session
 
 from thinkaloud.canon import Kind, Refused
-from thinkaloud.store import search, users
-from thinkaloud.store.database import Batch, NotSaved
+from thinkaloud.export.record import Source
+from thinkaloud.server.endpoint import Grant, RouteRequest
+from thinkaloud.server.handlers.figures import figures_of
+from thinkaloud.server.handlers.imports import _start_import
+from thinkaloud.server.import_files import ImportHeader
+from thinkaloud.store import search, sessions, users
+from thinkaloud.store.database import Batch, NotSaved, Query
+from thinkaloud.store.figures import EndedTurn, save_figures
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.postgres import PostgresConfig, PostgresDatabase, open_postgres
+from thinkaloud.store.postgres import PostgresConfig, PostgresDatabase, open_postgres, open_postgres_snapshot
 from thinkaloud.store.postgres_connect import TimeLimits, public_name
 from thinkaloud.store.postgres_text import escape, unescape
-from thinkaloud.store.rows import SearchKind
+from thinkaloud.store.rows import SearchKind, Session, SessionClient, ThinkingShown
 from thinkaloud.store.schema import log as log_rows
-from thinkaloud.store.schema import metadata, search_rows
+from thinkaloud.store.schema import metadata, search_rows, turn_figures
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.wakeups import ALL_TURNS, LOG_CHANNEL, Wakeup, read_wakeup, turns_payload
+from thinkaloud.transcript import Turn
 
 _MORE_TURNS = (
     "INSERT INTO turns (id, session, position, created_ms, state, writer) SELECT 't' || number, session, "
@@ -293,8 +306,152 @@ def test_database_of_another_encoding_is_refused() -> None:
     server.drop_database("latin")
 
 
+def test_slow_import_of_the_migrations_holds_no_transaction_open() -> None:
+    """On a slow machine the import takes longer than a transaction may do nothing."""
+    url = shared_server().url(shared_server().new_database())
+    program = """
+import asyncio, sys, time
+from importlib.abc import MetaPathFinder
+from thinkaloud.store import postgres
+from thinkaloud.store.postgres_connect import TimeLimits
+
+class SlowImport(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name in ("alembic.command", "alembic.script"):
+            time.sleep(1.5)
+
+sys.meta_path.insert(0, SlowImport())
+postgres._MIGRATION_LIMITS = TimeLimits(idle_s=1.0)
+
+async def start():
+    async with postgres.open_postgres(sys.argv[1]):
+        print("migrated")
+
+asyncio.run(start())
+"""
+    run = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, "migrated"), run.stderr[-2000:]
+
+
+def test_user_that_may_create_no_tables_is_told_what_to_grant() -> None:
+    server = shared_server()
+    name = server.new_database()
+    server.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC", name)
+    server.execute("CREATE ROLE guest LOGIN")
+
+    async def scenario() -> None:
+        async with open_postgres(re.sub("user=[a-z]+", "user=guest", server.url(name))):
+            pass
+
+    with pytest.raises(Refused, match=r"permission denied for schema public\. .*GRANT CREATE"):
+        asyncio.run(scenario())
+    server.drop_database(name)
+    server.execute("DROP ROLE guest")
+
+
+def test_snapshot_whose_connection_is_lost_is_refused_in_words() -> None:
+    name = shared_server().new_database(migrated_template())
+    kill = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+
+    def read_on() -> None:
+        with open_postgres_snapshot(shared_server().url(name)) as conn:
+            conn.execute(text("SELECT 1"))
+            shared_server().execute(kill)
+            conn.execute(text("SELECT 1"))
+
+    with pytest.raises(Refused, match=r"Cannot use the database .*terminating connection"):
+        read_on()
+    shared_server().drop_database(name)
+
+
 def test_server_runs_as_a_user_other_than_root() -> None:
     with psycopg.connect(shared_server().url()) as connection:
         pid = connection.info.backend_pid
         assert os.stat(f"/proc/{pid}").st_uid != 0
     assert "hush" not in public_name("postgresql://ana:hush@example.org:5433/base?options=-csearch_path%3Dx")
+
+
+async def race(database: PostgresDatabase, change: Query[object]) -> list[object]:
+    """Run a change twice at once: the second begins before the first is committed, and waits for it."""
+    made, commit = threading.Event(), threading.Event()
+
+    def hold(conn: Connection) -> object:
+        result = change(conn)
+        made.set()
+        assert commit.wait(PATIENCE_S)
+        return result
+
+    def waiting(conn: Connection) -> int:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        return conn.scalar(text(f"{query} AND datname = current_database()")) or 0
+
+    first = asyncio.create_task(database.write(hold))
+    await asyncio.to_thread(made.wait, PATIENCE_S)
+    second = asyncio.create_task(database.write(change))
+    async with asyncio.timeout(PATIENCE_S):
+        while not second.done() and not await database.read(waiting):
+            await asyncio.sleep(0.02)
+    commit.set()
+    return list(await asyncio.gather(first, second))
+
+
+def test_figures_and_rules_that_two_save_at_once_are_stored_once() -> None:
+    async def scenario() -> None:
+        async with fresh_database() as database:
+            turn = await new_turn(database)
+            owner = await database.write(lambda conn: users.ensure_local(conn, 1))
+            ana = await database.write(lambda conn: users.add_user(conn, "ana", 1))
+            figures = [figures_of(EndedTurn(turn, Turn()))]
+            await race(database, lambda conn: save_figures(conn, owner, figures))
+            await race(database, lambda conn: users.set_thinking_rule(conn, ana, "", ThinkingShown.NOTHING))
+            count = select(func.count()).select_from(turn_figures)
+            assert await database.read(lambda conn: conn.scalar(count)) == 1
+            stored = await database.read(lambda conn: users.thinking_rules(conn, ana.key))
+            assert stored == {"": ThinkingShown.NOTHING}
+
+    asyncio.run(scenario())
+
+
+def test_import_that_ends_while_another_begins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other gateway makes its session visible between any two statements of this one."""
+    client = SessionClient("chatgpt", "imported c-1")
+
+    async def scenario() -> None:
+        async with fresh_database() as database:
+            owner = await database.write(lambda conn: users.ensure_local(conn, 1))
+            first = sessions.NewClientSession(model="m", client=client)
+
+            def begin(conn: Connection) -> Session:
+                session = sessions.create_for_client(conn, owner, first, 1)
+                sessions.hide(conn, session)
+                return session
+
+            session = await database.write(begin)
+            of_conversation = sessions.of_conversation
+
+            def look_and_end(*arguments: Any, **options: Any) -> Session | None:
+                found = of_conversation(*arguments, **options)
+                with psycopg.connect(database.url) as other:
+                    other.execute("UPDATE sessions SET whole = true")
+                return found
+
+            monkeypatch.setattr(sessions, "of_conversation", look_and_end)
+            gateway: Any = None
+            request = RouteRequest(gateway=gateway, grant=Grant(owner=owner), headers={})
+            header = ImportHeader(
+                title="",
+                created_ms=1,
+                agent="",
+                model="m",
+                turns=0,
+                thoughts=0,
+                calls=0,
+                source=Source("chatgpt", "c-1"),
+            )
+            start = partial(_start_import, request=request, header=header, client=client, now_ms=1)
+            with pytest.raises(Refused, match="being imported"):
+                await database.write(start)
+            found, new = await database.write(start)
+            assert (found.id, new) == (session.id, False)
+
+    asyncio.run(scenario())

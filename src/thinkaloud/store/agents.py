@@ -13,6 +13,7 @@ from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids
+from thinkaloud.store.facts import note_deletion
 from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import AgentSpec, Owner, Page, StoredAgent
 from thinkaloud.store.schema import agents, members, workspaces
@@ -51,7 +52,14 @@ class _AgentCalls(msgspec.Struct):
     assistants: tuple[str, ...] = ()
 
 
+class _AgentPrompt(msgspec.Struct):
+    """The part of a spec that says how it is instructed."""
+
+    system: str = ""
+
+
 _calls_decoder = msgspec.json.Decoder(_AgentCalls)
+_prompt_decoder = msgspec.json.Decoder(_AgentPrompt)
 
 
 def create(conn: Connection, owner: Owner, spec: AgentSpec, now_ms: int) -> StoredAgent:
@@ -79,6 +87,13 @@ def get(conn: Connection, owner: Owner, agent_id: str) -> StoredAgent | None:
 def exists_in_any_workspace(conn: Connection, agent_id: str) -> bool:
     """Return whether there is an agent with this id, whoever may use it."""
     return bool(conn.scalar(select(exists().where(agents.c.id == agent_id))))
+
+
+def prompts_for(conn: Connection, user: int) -> dict[str, str]:
+    """Return the system prompts of the agents in all workspaces of a user, by id."""
+    member = exists().where(members.c.user == user, members.c.workspace == agents.c.workspace)
+    rows = conn.execute(select(agents.c.id, agents.c.spec).where(member))
+    return {row.id: _prompt_decoder.decode(row.spec).system for row in rows}
 
 
 def with_assistants(conn: Connection, owner: Owner, agent_id: str) -> dict[str, AgentSpec]:
@@ -117,6 +132,7 @@ def delete(conn: Connection, owner: Owner, agent_id: str) -> bool:
     if not _owned_or_refused(conn, owner, agent_id):
         return False
     _refuse_if_called(_call_graph(conn, owner), {agent_id})
+    note_deletion(conn)
     return conn.execute(delete_rows(agents).where(_owned_by(owner), agents.c.id == agent_id)).rowcount == 1
 
 

@@ -105,6 +105,17 @@ def packed_log(conn: Connection, turn: int) -> PackedLog:
     return tuple((packed, entries) for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}))
 
 
+def unpacked_size(rows: PackedLog, max_bytes: int) -> int:
+    """Return the size of these rows when they are unpacked, or a number above `max_bytes`."""
+    size = 0
+    for packed, entries in rows:
+        # What a row was packed to says little: a thousand times as much may come out of it.
+        size += len(zlib.decompressobj().decompress(entries, max_bytes + 1)) if packed else len(entries)
+        if size > max_bytes:
+            break
+    return size
+
+
 def unpack_lines(rows: PackedLog) -> Iterator[bytes]:
     """Yield the lines of these rows."""
     for packed, entries in rows:

@@ -25,8 +25,13 @@ class ArchiveReader:
         if pending_read is None:
             query = self._database.read(lambda conn: read_log(conn, turn, after))
             pending_read = self._reads[position] = asyncio.ensure_future(query)
-            pending_read.add_done_callback(lambda _: self._reads.pop(position))
+            pending_read.add_done_callback(lambda read: self._forget(position, read))
         span = await asyncio.shield(pending_read)
         if span.truncated or span.ended:  # otherwise the next read may return more
             self._spans[position] = span
         return span
+
+    def _forget(self, position: tuple[int, int], read: asyncio.Future[LogSpan]) -> None:
+        del self._reads[position]
+        if not read.cancelled():
+            read.exception()  # if all readers have left, nobody else looks at it

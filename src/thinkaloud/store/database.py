@@ -3,8 +3,9 @@
 Queries are plain functions of a connection. The engine decides where they run, for example SQLite in threads.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -30,6 +31,34 @@ class DatabaseReplaced(NotSaved):
     """Another server has taken the place of the database, such as a replica. It may lack the last commits."""
 
 
+class FailureLog:
+    """Logs when something begins to fail, and when it works again: not each of the tries in between."""
+
+    def __init__(self, logger: logging.Logger, work: str) -> None:
+        self._logger = logger
+        self._work = work
+        self.failing = False
+        """Whether the last attempt has failed."""
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Try something that is tried again later: any failure may pass. What fails ends the block only.
+
+        The traceback of a failure is logged too, unless it is known what it means.
+        """
+        try:
+            yield
+        except Exception as error:
+            if not self.failing:
+                trace = None if isinstance(error, NotSaved) else error
+                self._logger.warning("%s fails: %s Retrying.", self._work, error, exc_info=trace)
+            self.failing = True
+        else:
+            if self.failing:
+                self._logger.warning("%s works again", self._work)
+            self.failing = False
+
+
 class DatabaseInUse(Refused):
     """Another gateway has opened this database."""
 
@@ -52,6 +81,10 @@ class Database(Protocol):
     @property
     def exclusive(self) -> bool:
         """Whether no other process can write turns. Then a turn that runs at the start is abandoned."""
+
+    @property
+    def stuck_s(self) -> float:
+        """How long the change that runs now has taken; 0 if the engine itself limits that."""
 
     async def read(self, query: Query[T]) -> T:
         """Run a query on one snapshot, read-only."""
@@ -78,6 +111,13 @@ class Database(Protocol):
         """Append to the logs in one commit. Returns the keys of turns that another writer has taken over.
 
         Raises `NotSaved` if nothing reached the disk, and `DatabaseReplaced` once after a failover.
+        """
+
+    async def erase_deleted(self, mark: str, *, old: bool = False) -> bool:
+        """Erase the words of deleted rows from the files, in short steps. `mark` is of the last deletion.
+
+        With `old` also what earlier versions left: once, before any turn runs. Returns False if a reader
+        holds it up. Then try again.
         """
 
 

@@ -1,6 +1,9 @@
 """Deletes a session in slices, so that a long one does not keep running turns from being saved.
 
 The session is hidden first. If the process stops in between, the next start deletes the rest.
+
+Deleted rows leave their words in the files of a database. So each deletion is noted, and `erase_deleted`
+erases them, also after a restart.
 """
 
 from functools import partial
@@ -9,6 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from thinkaloud.store import search, sessions
 from thinkaloud.store.database import Database
+from thinkaloud.store.facts import DELETION_FACT, ERASES_FACT, forget_deletion, read_fact, store_fact
 from thinkaloud.store.rows import Owner, Session
 from thinkaloud.store.schema import log, messages, turns
 from thinkaloud.store.search_entry import IndexEntry
@@ -37,6 +41,30 @@ async def delete_hidden(database: Database, session: Session) -> None:
             await database.write(partial(search.remove_entries, entries=removed))
         await database.write(partial(_delete_turns, turn_keys=turn_keys))
     await database.write(partial(sessions.drop_partial_imports, session=session))
+
+
+async def erase_deleted(database: Database) -> bool:
+    """Erase from the files what was deleted; False if a reader holds it up. Then try again."""
+    mark = await database.read(partial(read_fact, name=DELETION_FACT))
+    if mark is None:
+        return True
+    if not await database.erase_deleted(mark):
+        return False
+    await database.write(partial(forget_deletion, mark=mark))
+    return True
+
+
+async def erase_once(database: Database) -> bool:
+    """Erase what earlier versions left of deletions, if no version did yet; False if a reader holds it up.
+
+    It can take as long as a copy of the database, so call it before any turn runs.
+    """
+    if await database.read(partial(read_fact, name=ERASES_FACT)) is not None:
+        return True
+    if not await database.erase_deleted("", old=True):
+        return False
+    await database.write(partial(store_fact, name=ERASES_FACT, value="1"))
+    return True
 
 
 def _some_turns(conn: Connection, session: Session) -> list[int]:

@@ -6,13 +6,7 @@ SQLite reports some of them as an error of the disk or of the file. The file sys
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-from sqlalchemy.exc import DBAPIError
-
-from thinkaloud.store.database import NotSaved
 
 FULL = "the disk is full"
 READ_ONLY = "the file system is read-only"
@@ -56,15 +50,3 @@ def _file_system_problem(path: Path) -> str:
         return FULL if shutil.disk_usage(path.parent).free < _FEW_BYTES else ""
     except OSError:  # the folder is gone; SQLite's own reason stays
         return ""
-
-
-@contextmanager
-def translate_disk_errors(path: Path) -> Iterator[None]:
-    """Raise disk errors as `NotSaved`, and all other errors unchanged."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.OperationalError) as error:
-        original = error.orig if isinstance(error, DBAPIError) else error
-        if reason := disk_problem(original, path):
-            raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
-        raise

@@ -129,13 +129,16 @@ def turns_without_figures(conn: Connection, owner: Owner, *, since_ms: int, limi
 
 
 def save_figures(conn: Connection, owner: Owner, figures: Sequence[TurnFigures]) -> None:
-    """Save the figures of turns of this owner. A turn that was deleted or saved meanwhile is passed over."""
+    """Save the figures of turns of this owner. A turn that was deleted or saved meanwhile is passed over.
+
+    The turns are locked: nobody can delete one of them before its figures are stored.
+    """
     keys = [one.turn for one in figures]
-    present = set(conn.scalars(select(turns.c.key).where(turns.c.key.in_(keys))))
-    present -= set(conn.scalars(select(_rows.turn).where(_rows.turn.in_(keys))))
+    locked = select(turns.c.key).where(turns.c.key.in_(keys)).with_for_update(read=True, key_share=True)
+    present = set(conn.scalars(locked))
     owned = {"user": owner.user, "workspace": owner.workspace}
     rows = [owned | msgspec.structs.asdict(one) for one in figures if one.turn in present]
-    insert_rows(conn, turn_figures.name, rows)
+    insert_rows(conn, turn_figures.name, rows, new_only=True)
 
 
 def sum_figures(conn: Connection, owner: Owner, *, since_ms: int, offset_ms: int) -> list[FigureSum]:

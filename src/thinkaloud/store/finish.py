@@ -45,6 +45,13 @@ _LOCK_RUNNING = PreparedStatement(
     )
     .with_for_update(of=turn_rows)
 )
+_FIND_SAVED = PreparedStatement(
+    select(turn_rows.c.key).where(
+        turn_rows.c.key == bindparam("of"),
+        turn_rows.c.epoch == bindparam("written_in"),
+        turn_rows.c.state == bindparam("end_state"),
+    )
+)
 _UPDATE_END = PreparedStatement(
     update(turn_rows)
     .where(turn_rows.c.key == bindparam("of"))
@@ -101,12 +108,14 @@ def save_finished(
 ) -> bool:
     """Save a turn that has ended. Call `index_rest` after the commit.
 
-    `logged` is false if nothing of its log is stored. False, and nothing is changed, if the turn is saved
-    already or another writer has taken it over.
+    `logged` is false if nothing of its log is stored. False, and nothing is changed, if another writer has
+    taken the turn over. One that this writer has saved already stays as it is: the acknowledgement of a
+    commit may have been lost.
     """
     row = _LOCK_RUNNING.first(conn, {"of": key, "written_in": epoch})
     if row is None:
-        return False
+        saved = {"of": key, "written_in": epoch, "end_state": finished.state}
+        return _FIND_SAVED.first(conn, saved) is not None
     message = write_message(conn, key, finished.rows)
     if finished.long:
         conn.execute(insert(unindexed), {"message": message, "after": -1})

@@ -52,6 +52,9 @@ class EventLog:
         """Turns of which readers here have entries that the database does not have and will not get."""
         self._replaced = False
         """Whether the running turns must be compared with a database that may lack the last commits."""
+        self._unexpected = False
+        """Whether the last ended turn could not be saved, for another reason than the disk. Only the first of
+        several failures is logged: all turns may fail for the same reason."""
         self._commit_due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._queue: list[Batch] = []
@@ -230,8 +233,9 @@ class EventLog:
             save_short = save if start is None else in_sequence(start, save)
             finished = await self._database.write_short(save_short)
         except Exception as error:  # any failure: the usual path tries again
-            if not isinstance(error, NotSaved):
+            if not isinstance(error, NotSaved) and not self._unexpected:
                 logger.exception("a finished turn could not be saved; retrying")
+                self._unexpected = True
             live.undrain(waiting)
             live.start = start
             self._pending_bytes += sum(map(len, waiting))
@@ -266,17 +270,20 @@ class EventLog:
             try:
                 finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
                 save = partial(save_finished, key=key, epoch=live.epoch, finished=finished)
-                live.taken_over = not await self._database.write(save)
-                if finished.long and not live.taken_over:
+                saved = await self._database.write(save)
+                if saved and finished.long:
                     await index_rest(self._database, key, finished.normalized_texts)
             except (msgspec.MsgspecError, OutOfOrder):  # no retry can read such a log; recovery ends the turn
                 raise
             except Exception as error:  # any other failure may pass
-                if not isinstance(error, NotSaved):
+                if not isinstance(error, NotSaved) and not self._unexpected:
                     logger.exception("a finished turn could not be saved; retrying")
+                    self._unexpected = True
                 await asyncio.sleep(self._config.retry_s)
             else:
-                return None if live.taken_over else finished.turn
+                self._unexpected = False
+                live.taken_over = not saved
+                return finished.turn if saved else None
         return None
 
     async def _commit_loop(self) -> None:

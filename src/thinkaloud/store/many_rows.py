@@ -21,19 +21,23 @@ def insert_rows(
     table: str,
     rows: Sequence[Mapping[str, object]],
     casts: Mapping[str, str] = MappingProxyType({}),
+    *,
+    new_only: bool = False,
 ) -> None:
     """Insert rows that have the same columns, in the same order.
 
-    `casts` has types that the driver of another engine than SQLite does not know.
+    `casts` has types that the driver of another engine than SQLite does not know. With `new_only`, a row
+    whose key is there already is passed over.
     """
+    suffix = " ON CONFLICT DO NOTHING" if new_only else ""
     for group in _groups(rows):
         if conn.dialect.name == "sqlite":
             values = tuple(chain.from_iterable(row.values() for row in group))
-            conn.exec_driver_sql(_sqlite_insert(table, tuple(group[0]), len(group)), values)
+            conn.exec_driver_sql(_sqlite_insert(table, tuple(group[0]), len(group), suffix), values)
         else:
             columns = tuple((name, casts.get(name, "")) for name in group[0])
             values_by_name = {f"c{n}_{name}": row[name] for n, row in enumerate(group) for name in row}
-            conn.execute(_insert_statement(table, columns, len(group)), values_by_name)
+            conn.execute(_insert_statement(table, columns, len(group), suffix), values_by_name)
 
 
 def _groups(rows: Sequence[Mapping[str, object]]) -> Iterator[Sequence[Mapping[str, object]]]:
@@ -46,18 +50,20 @@ def _groups(rows: Sequence[Mapping[str, object]]) -> Iterator[Sequence[Mapping[s
 
 
 @cache
-def _sqlite_insert(table: str, columns: tuple[str, ...], count: int) -> str:
+def _sqlite_insert(table: str, columns: tuple[str, ...], count: int, suffix: str) -> str:
     """Return the statement in SQLite's words. SQLAlchemy would take 0.2 s to compile the longest ones."""
     names = ", ".join(f'"{name}"' for name in columns)
     row = f"({', '.join('?' * len(columns))})"
-    return f'INSERT INTO "{table}" ({names}) VALUES {", ".join([row] * count)}'
+    return f'INSERT INTO "{table}" ({names}) VALUES {", ".join([row] * count)}{suffix}'
 
 
 @cache
-def _insert_statement(table: str, columns: tuple[tuple[str, str], ...], count: int) -> TextClause:
+def _insert_statement(
+    table: str, columns: tuple[tuple[str, str], ...], count: int, suffix: str
+) -> TextClause:
     names = ", ".join(f'"{name}"' for name, _ in columns)
     rows = (f"({', '.join(_parameter(number, *column) for column in columns)})" for number in range(count))
-    return text(f'INSERT INTO "{table}" ({names}) VALUES {", ".join(rows)}')
+    return text(f'INSERT INTO "{table}" ({names}) VALUES {", ".join(rows)}{suffix}')
 
 
 def _parameter(number: int, name: str, cast: str) -> str:

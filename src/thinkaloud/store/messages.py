@@ -220,6 +220,7 @@ def _part_values(block: Block) -> dict[str, object]:
         "ended_ms": block.ended_ms,
         "approval": block.approval.value,
         "settled_by": block.settled_by,
+        "description": block.description,
     }
 
 
@@ -250,6 +251,7 @@ def _block_from_row(row: Row[Any]) -> Block:
         ended_ms=row.ended_ms,
         approval=Approval(row.approval),
         settled_by=row.settled_by,
+        description=row.description,
         pieces=[row.text] if row.text else [],
     )
 

@@ -1,13 +1,17 @@
 """Migrates a database to this version. Refuses a database that a newer version has migrated."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.canon import Refused
-from thinkaloud.store.facts import read_fact, store_fact
+from thinkaloud.store.facts import ERASES_FACT, read_fact, store_fact
 
-LATEST_VERSION = "0014"
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+LATEST_VERSION = "0015"
 """The newest migration. Written here too, so that an up-to-date database needs no import of Alembic."""
 
 COMPATIBLE_SINCE = "0013"
@@ -32,12 +36,32 @@ def migrate(conn: Connection) -> None:
             f"{LATEST_VERSION}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder."
         )
     from alembic import command
+
+    command.upgrade(_config(conn), "head")
+    store_fact(conn, _COMPATIBLE_FACT, COMPATIBLE_SINCE)
+    if not version:
+        store_fact(conn, ERASES_FACT, "1")  # nothing was ever deleted from a new database
+
+
+def outdated(conn: Connection) -> bool:
+    """Return whether migrations are missing."""
+    return _version(conn) < LATEST_VERSION
+
+
+def load_migrations() -> None:
+    """Import what `migrate` needs if something is missing. It takes seconds on a slow machine."""
+    from alembic.script import ScriptDirectory
+
+    for script in ScriptDirectory.from_config(_config(None)).walk_revisions():
+        assert script.module is not None
+
+
+def _config(conn: Connection | None) -> "Config":
     from alembic.config import Config
 
     config = Config(attributes={"connection": conn})
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
-    command.upgrade(config, "head")
-    store_fact(conn, _COMPATIBLE_FACT, COMPATIBLE_SINCE)
+    return config
 
 
 def _version(conn: Connection) -> str:

@@ -27,10 +27,11 @@ def leave(conn: Connection, node: str) -> None:
 
 
 def lost_turns(conn: Connection, node: str, running: dict[int, int]) -> list[int]:
-    """Return which of these turns, with their epochs, this gateway no longer writes."""
-    query = select(turns.c.key, turns.c.epoch).where(
-        turns.c.key.in_(list(running)), turns.c.writer == node, turns.c.state == TurnState.RUNNING
-    )
+    """Return which of these turns, with their epochs, have another writer now, or are deleted.
+
+    One that has just been saved is not lost, though it does not run any more.
+    """
+    query = select(turns.c.key, turns.c.epoch).where(turns.c.key.in_(list(running)), turns.c.writer == node)
     own = {(key, epoch) for key, epoch in conn.execute(query)}
     return [key for key, epoch in running.items() if (key, epoch) not in own]
 

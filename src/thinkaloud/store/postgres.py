@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy.pool import QueuePool
 from thinkaloud.canon import Refused
 from thinkaloud.store.database import Batch, DatabaseReplaced, NotSaved, OnWakeup, Query, T
 from thinkaloud.store.locks import lock_until_commit
-from thinkaloud.store.migrate import migrate
+from thinkaloud.store.migrate import load_migrations, migrate, outdated
 from thinkaloud.store.postgres_connect import (
     RETRYABLE_STATES,
     TimeLimits,
@@ -30,7 +30,7 @@ from thinkaloud.store.postgres_connect import (
     local_limits,
     public_name,
     read_timeline,
-    refusal,
+    refuse_in_words,
     sql_state,
     translate_errors,
 )
@@ -44,7 +44,9 @@ _TRIES = 3
 _APPEND_LIMITS = TimeLimits(statement_s=10.0, idle_s=5.0)
 _URGENT_LIMITS = TimeLimits(statement_s=3.0, lock_s=3.0, idle_s=3.0)
 _LONG_LIMITS = TimeLimits(statement_s=600.0)
-_MIGRATION_LIMITS = TimeLimits(statement_s=3600.0, lock_s=3600.0)
+_VACUUM_LIMITS = TimeLimits(statement_s=600.0, lock_s=1.0)
+"""A table that another gateway or the server itself vacuums is tried again later."""
+_MIGRATION_LIMITS = TimeLimits(statement_s=3600.0, lock_s=3600.0, idle_s=600.0)
 _SNAPSHOT_LIMITS = TimeLimits(statement_s=86_400.0, idle_s=86_400.0)
 """A day: a snapshot is idle while the target of a copy writes."""
 
@@ -62,6 +64,10 @@ _APPEND = (
     "SELECT (SELECT count(*) FROM added), pg_notify(%(channel)s, %(payload)s)"
 )
 """A row that is there already was stored by a commit whose acknowledgement was lost."""
+_VACUUM = (
+    "VACUUM sessions, turns, log, messages, parts, turn_figures, found, search_text, agents, preferences"
+)
+"""The tables with what users wrote."""
 _CURRENT_EPOCHS = "SELECT key, epoch FROM turns WHERE key = ANY(%(turns)s) AND state = 'running'"
 
 
@@ -85,6 +91,8 @@ class PostgresDatabase:
     """A `Database` on a PostgreSQL server."""
 
     exclusive = False
+    stuck_s = 0.0
+    """The server ends a statement that takes too long."""
 
     def __init__(self, url: str, config: PostgresConfig = DEFAULT_POSTGRES_CONFIG) -> None:
         self.url = url
@@ -136,6 +144,10 @@ class PostgresDatabase:
         """Append to the logs in one commit, and wake the gateways that read these turns."""
         return await self._appender.run(lambda: self._append(batches))
 
+    async def erase_deleted(self, mark: str, *, old: bool = False) -> bool:
+        """Let the server reuse the space of deleted rows. Until it does, their bytes stay in its files."""
+        return await self._long_readers.run(self._vacuum)
+
     async def prepare(self) -> None:
         """Migrate the tables to this version. Gateways that start at the same time wait for each other."""
         await self._writers.run(self._prepare)
@@ -148,17 +160,28 @@ class PostgresDatabase:
         for engine in (self._engine, self._long_engine, self._urgent_engine):
             engine.dispose()
 
+    def _vacuum(self) -> bool:
+        """Vacuum the tables; False if one of them was locked for too long."""
+        with translate_errors(self.url), closing(connect(self.url, _VACUUM_LIMITS, name="erase")) as raw:
+            raw.autocommit = True
+            try:
+                raw.execute(_VACUUM)
+            except psycopg.errors.LockNotAvailable:
+                return False
+        return True
+
     def _prepare(self) -> None:
         engine = _engine(self.url, _MIGRATION_LIMITS, 1)
         try:
-            with engine.begin() as conn:
-                _check_server(conn, self.url)
-                lock_until_commit(conn, "migrations")
-                migrate(conn)
-        except DBAPIError as error:
-            if not isinstance(error.orig, psycopg.OperationalError):
-                raise
-            raise refusal(self.url, error.orig) from None
+            with refuse_in_words(self.url):
+                with engine.begin() as conn:
+                    _check_server(conn, self.url)
+                    missing = outdated(conn)
+                if missing:
+                    load_migrations()  # before the transaction, which the server ends if it does nothing
+                with engine.begin() as conn:
+                    lock_until_commit(conn, "migrations")
+                    migrate(conn)
         finally:
             engine.dispose()
 
@@ -272,14 +295,8 @@ def open_postgres_snapshot(url: str) -> Iterator[Connection]:
     """Open a connection that sees the database as it is now, and cannot change it."""
     engine = _engine(url, _SNAPSHOT_LIMITS, 1, name="copy")
     try:
-        opened = engine.connect()
-    except DBAPIError as error:
-        if not isinstance(error.orig, psycopg.OperationalError):
-            raise
-        raise refusal(url, error.orig) from None
-    try:
-        with opened.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True) as conn:
-            yield conn
+        with refuse_in_words(url), engine.connect() as conn:
+            yield conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     finally:
         engine.dispose()
 

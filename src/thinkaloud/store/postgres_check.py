@@ -7,7 +7,7 @@ import psycopg
 
 from thinkaloud.store.migrate import LATEST_VERSION
 from thinkaloud.store.postgres import OLDEST_VERSION
-from thinkaloud.store.postgres_connect import TimeLimits, connect, public_name, refusal
+from thinkaloud.store.postgres_connect import TimeLimits, connect, public_name, refuse_in_words
 
 _CLOCK_TOLERANCE_S = 5.0
 _Connection = psycopg.Connection[tuple[object, ...]]
@@ -17,10 +17,8 @@ _PER_GATEWAY = 13
 
 def check_postgres(url: str) -> Iterator[tuple[bool, str]]:
     """Yield whether each check has passed, and what was found."""
-    try:
+    with refuse_in_words(url):
         connection = connect(url, TimeLimits(), name="doctor")
-    except psycopg.Error as error:
-        raise refusal(url, error) from None
     with connection:
         yield from _check_server(connection, public_name(url))
         if _scalar(connection, "SELECT to_regclass('alembic_version')") is None:

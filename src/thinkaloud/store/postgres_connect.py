@@ -35,7 +35,13 @@ _REASONS = {
     "55P03": "a lock was held for too long",
     "57014": "a statement took too long",
     "40P01": "two changes waited for each other",
+    "25P03": "a transaction did nothing for too long, as in a process that stands still",
 }
+_DENIED = "42501"
+_GRANT = "Let its owner allow it: GRANT CREATE ON SCHEMA public TO the user in the URL."
+_CHECK_ADDRESS = (
+    "Check that PostgreSQL runs there, and the user, password and name of the database in the URL."
+)
 TIMELINE = (
     b"SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
 )
@@ -135,12 +141,19 @@ def _settings(limits: TimeLimits) -> dict[str, int]:
     return {name: int(value * 1000) for name, value in seconds.items()}
 
 
-def refusal(url: str, error: psycopg.Error) -> Refused:
-    """Return what to say when the gateway cannot start on this database."""
-    return Refused(
-        f"Cannot use the {public_name(url)}: {_one_line(error)}. Check that PostgreSQL runs there, and "
-        "the user, password and name of the database in the URL."
-    )
+@contextmanager
+def refuse_in_words(url: str) -> Iterator[None]:
+    """Raise what the server or the network refuses as `Refused`, with what to do about it."""
+    try:
+        yield
+    except (DBAPIError, psycopg.Error, PendingRollbackError) as error:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        reason, remedy = _reason(original), _CHECK_ADDRESS
+        if sql_state(original) == _DENIED:
+            reason, remedy = _one_line(original), _GRANT
+        if not reason:
+            raise
+        raise Refused(f"Cannot use the {public_name(url)}: {reason}. {remedy}") from None
 
 
 @contextmanager
@@ -151,6 +164,8 @@ def translate_errors(url: str) -> Iterator[None]:
     except (DBAPIError, psycopg.Error, PoolTimeout, PendingRollbackError) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
         reason = _reason(original)
+        if not reason and isinstance(error, DBAPIError) and error.connection_invalidated:
+            reason = "the connection was lost"
         if not reason:
             raise
         raise NotSaved(f"Cannot use the {public_name(url)}: {reason}.", reason) from error
@@ -167,15 +182,19 @@ def _reason(error: BaseException | None) -> str:
     state = sql_state(error)
     if state in _REASONS:
         return _REASONS[state]
-    if isinstance(error, PoolTimeout | PendingRollbackError):
+    if isinstance(error, PoolTimeout):
         return "all connections are in use"
+    if isinstance(error, PendingRollbackError):
+        return "the connection was lost"
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return _one_line(error) or "the connection was lost"
     return ""
 
 
-def _one_line(error: BaseException) -> str:
-    return re.sub(r"\s+", " ", str(error)).strip().rstrip(".")
+def _one_line(error: BaseException | None) -> str:
+    """Return what the server said, without the statement that it quotes."""
+    message, _, _ = str(error).partition("\nLINE ")
+    return re.sub(r"\s+", " ", message).strip().rstrip(".")
 
 
 def _fields(url: str) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class Session(msgspec.Struct, frozen=True):
     pinned: bool = False
     parent: str = ""
     """The id of the session whose agent started this one, as the client says; may be deleted since."""
+    whole: bool = True
+    """False while it is imported or deleted. Then it is hidden."""
 
 
 class SessionClient(msgspec.Struct, frozen=True):

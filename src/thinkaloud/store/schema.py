@@ -176,7 +176,8 @@ turns = Table(
 """`parent` is the turn that a turn follows, and null for the first one of a branch.
 
 `client_history` is the fingerprint of the history that a client of a compatible endpoint sent. `assistants`
-has the ids of the agents that `agent` could call in this turn, also through others; null if unknown.
+has the ids of the agents that `agent` could call in this turn, also through others, and those of agents whose
+prompts it used (`server/thought_filter.py`); null if unknown.
 """
 Index(None, turns.c.state)
 Index(None, turns.c.session, turns.c.parent)
@@ -284,6 +285,7 @@ parts = Table(
     _text("approval"),
     _text("settled_by"),
     _text("images"),
+    _text("description"),
 )
 
 turn_figures = Table(

@@ -11,6 +11,7 @@ from sqlalchemy import delete as delete_rows
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
 from thinkaloud.store.database_time import DatabaseNowMs
+from thinkaloud.store.facts import note_deletion
 from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
@@ -110,15 +111,19 @@ def create_for_client(conn: Connection, owner: Owner, new: NewClientSession, now
 def of_conversation(
     conn: Connection, owner: Owner, client: SessionClient, *, hidden: bool = False
 ) -> Session | None:
-    """Return the owner's newest session with this conversation of a client, or a hidden one; None if none."""
+    """Return the owner's newest session with this conversation of a client; None if there is none.
+
+    With `hidden` it may also be a hidden one. Both are looked for in one statement: between two, an import
+    could end, and its session would be found by neither.
+    """
     if not client.conversation:
         return None
     query = select(sessions).where(
-        owned_by(owner),
+        owned_by(owner) if hidden else visible_to(owner),
         sessions.c.client_conversation == storable(client.conversation),
-        sessions.c.whole != hidden,
     )
-    row = conn.execute(query.order_by(sessions.c.key.desc()).limit(1)).one_or_none()
+    newest = query.order_by(sessions.c.whole.desc(), sessions.c.key.desc()).limit(1)
+    row = conn.execute(newest).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
@@ -344,6 +349,7 @@ def refuse_while_running(conn: Connection, session: Session) -> None:
 def _delete_session(conn: Connection, session: int) -> None:
     search.remove_messages(conn, conn.scalars(_messages_of(session)).all())
     conn.execute(delete_rows(sessions).where(sessions.c.key == session))
+    note_deletion(conn)
 
 
 def _messages_of(session: int) -> Select[Any]:
@@ -368,4 +374,5 @@ def _session_from_row(row: Any) -> Session:
         row.client,
         row.pinned,
         row.parent,
+        row.whole,
     )

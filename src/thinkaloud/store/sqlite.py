@@ -8,10 +8,12 @@ import asyncio
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -22,11 +24,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from thinkaloud.canon import Refused
+from thinkaloud.store import search_sqlite
 from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
-from thinkaloud.store.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy, translate_disk_errors
+from thinkaloud.store.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.store.file_lock import FileLock, lock_holder, lock_path
 from thinkaloud.store.migrate import migrate
 from thinkaloud.store.short_writes import Outcome, ShortWrite, set_outcomes
+from thinkaloud.store.sqlite_pages import pages_with_remains, zero_unused_space
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,10 @@ READER_THREADS = 4
 LONG_READER_THREADS = 2
 """For exports. More would only share the same processor."""
 BUSY_TIMEOUT_MS = 5_000
+TRUNCATE_TIMEOUT_MS = 100
+"""How long the writer waits for readers to empty the write-ahead log, before it tries again later."""
+PAGES_PER_ERASURE = 1_000
+"""The most pages in which one step zeroes unused space."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
 
@@ -48,6 +56,7 @@ class SqliteDatabase:
     def __init__(self, path: Path, *, exclusive: bool, full_sync: bool = False) -> None:
         self.path = path
         self.exclusive = exclusive
+        self._busy_since_s: float | None = None
         self._wal_warning_bytes = WAL_LIMIT_BYTES
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
@@ -56,6 +65,10 @@ class SqliteDatabase:
         self._short_writes_lock = Lock()
         self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
+        self._merged_for = ""
+        """The mark of the deletion after which the search index was merged completely."""
+        self._file: FileIO | None = None
+        """Stays open: closing a file drops all locks that this process has on it, also those of SQLite."""
 
     async def read(self, query: Query[T]) -> T:
         """Run a query on one snapshot, in a reader thread."""
@@ -67,7 +80,28 @@ class SqliteDatabase:
 
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction, in the writer thread."""
-        return await _run_in_pool(self._writer_pool, lambda: self._run_query(self._writer_engine, change))
+        return await self._in_writer(lambda: self._run_query(self._writer_engine, change))
+
+    async def _in_writer(self, work: Callable[[], T]) -> T:
+        return await _run_in_pool(self._writer_pool, self._timed(work))
+
+    def _timed(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Return the work of the writer thread, which notes since when it runs."""
+
+        def run() -> T:
+            self._busy_since_s = time.monotonic()
+            try:
+                return work()
+            finally:
+                self._busy_since_s = None
+
+        return run
+
+    @property
+    def stuck_s(self) -> float:
+        """How long the writer thread has been busy with one change. On a frozen disk it never ends."""
+        since_s = self._busy_since_s
+        return 0.0 if since_s is None else time.monotonic() - since_s
 
     async def write_urgent(self, change: Query[T]) -> T:
         """Run a short change, in the writer thread."""
@@ -86,14 +120,14 @@ class SqliteDatabase:
             self._short_writes.append(write)
             writes = self._short_writes
         if first:
-            running = loop.run_in_executor(self._writer_pool, self._run_short_writes)
+            running = loop.run_in_executor(self._writer_pool, self._timed(self._run_short_writes))
             running.add_done_callback(lambda running: set_outcomes(writes, running))
         result: T = await write.future
         return result
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         """Append to the logs in one commit."""
-        return await _run_in_pool(self._writer_pool, lambda: self._append(batches))
+        return await self._in_writer(lambda: self._append(batches))
 
     async def prepare(self) -> None:
         """Migrate the tables to this version."""
@@ -110,7 +144,34 @@ class SqliteDatabase:
 
     async def checkpoint(self) -> None:
         """Copy the write-ahead log into the file."""
-        await _run_in_pool(self._writer_pool, self._checkpoint)
+        await self._in_writer(self._checkpoint)
+
+    async def erase_deleted(self, mark: str, *, old: bool = False) -> bool:
+        """Erase the words of deleted rows from the file and its write-ahead log.
+
+        SQLite zeroes deleted rows itself (`secure_delete`). This merges the search index, empties the
+        write-ahead log, and zeroes what was left in unused space of pages. A guest leaves it to the gateway,
+        if one runs: that has pages in memory, and would write their unused space again.
+        """
+        with FileLock(lock_path(self.path), enabled=not self.exclusive) as lock:
+            if not self.exclusive and not lock.held:
+                return False
+            if mark != self._merged_for or old:
+                merging = await self._in_writer(self._join_index_levels)
+                while merging:
+                    merging = await self._in_writer(self._merge_index)
+                self._merged_for = mark
+            if old:
+                # Not timed: it may take minutes, while nothing else waits for the writer thread.
+                await _run_in_pool(self._writer_pool, self._vacuum)
+            if not await self._in_writer(self._empty_wal):
+                return False
+            pages = await _run_in_pool(self._long_reader_pool, self._pages_with_remains)
+            for start in range(0, len(pages), PAGES_PER_ERASURE):
+                group = pages[start : start + PAGES_PER_ERASURE]
+                if not await self._in_writer(partial(self._zero_pages, group)):
+                    return False
+            return True
 
     def close(self) -> None:
         """Wait for all threads to finish, and close the connections."""
@@ -118,9 +179,11 @@ class SqliteDatabase:
             pool.shutdown()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
+        if self._file is not None:
+            self._file.close()
 
     def _run_query(self, engine: Engine, query: Query[T]) -> T:
-        with translate_disk_errors(self.path), engine.begin() as conn:
+        with _translate_disk_errors(self.path), engine.begin() as conn:
             return query(conn)
 
     def _run_short_writes(self) -> list[Outcome]:
@@ -128,12 +191,12 @@ class SqliteDatabase:
         with self._short_writes_lock:
             writes, self._short_writes = self._short_writes, []
         try:
-            with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+            with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
                 return [(None if write.future.cancelled() else write.change(conn), None) for write in writes]
         except Exception:
             if len(writes) == 1:
                 raise
-        with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+        with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             return [
                 (None, None) if write.future.cancelled() else self._try(conn, write.change)
                 for write in writes
@@ -147,7 +210,7 @@ class SqliteDatabase:
         raw = _raw(conn)
         raw.execute("SAVEPOINT change")
         try:
-            with translate_disk_errors(self.path):
+            with _translate_disk_errors(self.path):
                 result = change(conn)
         except Exception as error:
             if not raw.in_transaction:  # SQLite itself has undone all changes, as when the disk is full
@@ -160,7 +223,7 @@ class SqliteDatabase:
 
     def _append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         filled = [batch for batch in batches if batch.entries]
-        with translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+        with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             raw = _raw(conn)
             started = [self._start(conn, batch.start) for batch in batches if batch.start]
             added = sum(_insert_batches(raw, group) for group in _insert_groups(filled))
@@ -198,6 +261,57 @@ class SqliteDatabase:
                 self.path,
             )
 
+    def _join_index_levels(self) -> bool:
+        with self._own_connection() as raw:
+            return search_sqlite.join_levels(raw)
+
+    def _merge_index(self) -> bool:
+        with _translate_disk_errors(self.path), self._writer_engine.connect() as conn:
+            return search_sqlite.merge(_raw(conn))
+
+    def _vacuum(self) -> None:
+        """Write the whole file anew. This connection keeps the copy in a file: it may need much space."""
+        with self._own_connection() as raw:
+            raw.execute("VACUUM")
+
+    @contextmanager
+    def _own_connection(self) -> Iterator[sqlite3.Connection]:
+        connect = partial(sqlite3.connect, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None)
+        with _translate_disk_errors(self.path), closing(connect(self.path)) as raw:
+            raw.execute("PRAGMA secure_delete=ON")
+            yield raw
+
+    def _pages_with_remains(self) -> list[int]:
+        with _translate_file_errors(self.path):
+            return pages_with_remains(self._open_file())
+
+    def _open_file(self) -> FileIO:
+        if self._file is None:
+            self._file = FileIO(self.path, "r+")
+        return self._file
+
+    def _empty_wal(self) -> bool:
+        """Truncate the write-ahead log; False if readers keep it from that."""
+        with _translate_disk_errors(self.path), self._writer_engine.connect() as conn:
+            return _empty_wal(_raw(conn))
+
+    def _zero_pages(self, pages: Sequence[int]) -> bool:
+        """Zero the unused space of pages while nobody can write; False if that was not possible."""
+        with _translate_disk_errors(self.path), self._writer_engine.connect() as conn:
+            raw = _raw(conn)
+            if not _empty_wal(raw):
+                return False
+            raw.execute("BEGIN IMMEDIATE")
+            try:
+                if self.wal_bytes():  # another process has just written
+                    return False
+                with _translate_file_errors(self.path):
+                    zero_unused_space(self._open_file(), pages)
+                raw.execute("PRAGMA shrink_memory")  # the pages that this connection remembers are old now
+            finally:
+                raw.execute("ROLLBACK")
+        return True
+
     def _checkpoint(self) -> None:
         with self._writer_engine.connect() as conn:
             try:
@@ -228,13 +342,8 @@ async def open_database(
             yield database
             await database.checkpoint()
         except DBAPIError as error:
-            code = getattr(error.orig, "sqlite_errorcode", None) or 0
-            if code & PRIMARY_CODE_MASK != sqlite3.SQLITE_CORRUPT:
-                raise
-            raise Refused(
-                f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
-                f"save what can be read: sqlite3 {path} .recover | sqlite3 new.db"
-            ) from None
+            _refuse_damaged(path, error)
+            raise
         finally:
             database.close()
 
@@ -256,11 +365,24 @@ def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
                 conn.exec_driver_sql("SELECT count(*) FROM sqlite_master")
                 yield conn
         except DBAPIError as error:
-            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
-                raise
-            raise Refused(f"{path} is not a database. Give the path of one.") from None
+            _refuse_damaged(path, error)
+            if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                raise Refused(f"{path} is not a database. Give the path of one.") from None
+            if reason := disk_problem(error.orig, path):
+                raise Refused(f"{path} cannot be read: {reason}. {disk_remedy(reason)}") from None
+            raise
         finally:
             engine.dispose()
+
+
+def _refuse_damaged(path: Path, error: DBAPIError) -> None:
+    """Raise `Refused` if SQLite has found that its file is damaged."""
+    code = getattr(error.orig, "sqlite_errorcode", None) or 0
+    if code & PRIMARY_CODE_MASK == sqlite3.SQLITE_CORRUPT:
+        raise Refused(
+            f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
+            f"save what can be read: sqlite3 {path} .recover | sqlite3 new.db"
+        ) from None
 
 
 def back_up(path: Path, target: Path) -> int:
@@ -339,6 +461,7 @@ def _engine(path: Path, *, writes: bool, full_sync: bool = False) -> Engine:
                 "journal_mode=WAL",
                 f"synchronous={synchronous}",
                 f"journal_size_limit={WAL_LIMIT_BYTES}",
+                "secure_delete=ON",
             ]
         else:
             settings += ["query_only=ON"]
@@ -363,6 +486,15 @@ def _raw(conn: Connection) -> sqlite3.Connection:
     raw = conn.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw
+
+
+def _empty_wal(raw: sqlite3.Connection) -> bool:
+    raw.execute(f"PRAGMA busy_timeout={TRUNCATE_TIMEOUT_MS}")
+    try:
+        busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    return not busy
 
 
 def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
@@ -395,3 +527,25 @@ def append_sql(rows: int) -> str:
 def _stale_turns(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:
     epochs = dict(raw.execute("SELECT key, epoch FROM turns WHERE state = 'running'"))
     return tuple(batch.turn for batch in batches if epochs.get(batch.turn) != batch.epoch)
+
+
+@contextmanager
+def _translate_disk_errors(path: Path) -> Iterator[None]:
+    """Raise disk errors as `NotSaved`, and all other errors unchanged."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.OperationalError) as error:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        if reason := disk_problem(original, path):
+            raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
+        raise
+
+
+@contextmanager
+def _translate_file_errors(path: Path) -> Iterator[None]:
+    """Raise errors of the file system as `NotSaved`."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error

@@ -73,7 +73,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     agent: str = ""
     assistants: tuple[str, ...] | None = None
-    """The ids of all agents that `agent` may call, directly or through others; None if unknown."""
+    """The ids of all agents that `agent` may call, directly or through others, and of those whose prompts are
+    used; None if unknown."""
     provider: str = ""
     prefix: str = ""
     idempotency_key: str = ""

@@ -10,10 +10,11 @@ import secrets
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, text, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, search
+from thinkaloud.store.facts import note_deletion
 from thinkaloud.store.locks import lock_until_commit
 from thinkaloud.store.rows import ApiToken, Owner, ThinkingShown, TurnState, User, Workspace
 from thinkaloud.store.schema import members, messages, sessions, tokens, turns, workspaces
@@ -28,6 +29,10 @@ MAX_LABEL_CHARACTERS = 64
 _NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 _SECRET_PREFIX = "tka_"
 _SECRET_BYTES = 32
+_SET_RULE = text(
+    'INSERT INTO thinking_rules ("user", agent, shown) VALUES (:user, :agent, :shown) '
+    'ON CONFLICT ("user", agent) DO UPDATE SET shown = excluded.shown'
+)
 
 
 def ensure_local(conn: Connection, now_ms: int) -> Owner:
@@ -78,6 +83,7 @@ def remove_user(conn: Connection, name: str) -> None:
     )
     search.remove_messages(conn, conn.scalars(message_keys).all())
     conn.execute(delete(user_rows).where(user_rows.c.key == user.key))
+    note_deletion(conn)
 
 
 def add_member(conn: Connection, user: int, workspace_name: str, now_ms: int) -> Workspace:
@@ -154,9 +160,10 @@ def set_thinking_rule(
             f"There is no agent {quoted(agent)}, so nothing was changed. Use the id of a stored agent "
             "(GET /api/agents lists them), or a name from agents.toml (thinkaloud agents)."
         )
-    conn.execute(delete(rules).where(rules.c.user == user.key, rules.c.agent == agent))
     if agent or shown is not ThinkingShown.ALL:
-        conn.execute(insert(rules), {"user": user.key, "agent": agent, "shown": shown})
+        conn.execute(_SET_RULE, {"user": user.key, "agent": agent, "shown": shown})
+    else:
+        conn.execute(delete(rules).where(rules.c.user == user.key, rules.c.agent == agent))
 
 
 def _hash(secret: str) -> bytes:
