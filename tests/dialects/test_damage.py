@@ -18,7 +18,14 @@ from tests.dialects.recordings import RECORDINGS
 FIELDS = 12
 """The number of fields that are damaged in each recording."""
 STREAMS = 3
-OWN_RECORDINGS = [recording.name for recording in json_recordings() if recording.name in RECORDINGS]
+DROPPED_WHEN_BROKEN = "openai_chat/details_shorter_than_the_tag"
+"""Its details are the beginning of the thought in the tag. A turn that breaks off would have repeated more,
+so they are not shown again there."""
+OWN_RECORDINGS = [
+    recording.name
+    for recording in json_recordings()
+    if recording.name in RECORDINGS and recording.name != DROPPED_WHEN_BROKEN
+]
 
 
 @pytest.mark.parametrize("name", OWN_RECORDINGS)

@@ -282,3 +282,67 @@ def test_error_after_finish_is_a_notice() -> None:
         if isinstance(turn_event, NoticeGiven)
     ]
     assert notices == [NoticeGiven("server_error", "usage backend is down")]
+
+
+KEPT_ALIVE = [
+    pytest.param(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}', id="json"),
+    pytest.param(
+        b'{"message":{"content":"H"},"done":false}\n{"message":{"content":"i"},"done":true}', id="ndjson"
+    ),
+    pytest.param(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n', id="sse"),
+    pytest.param(
+        b'[{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}]', id="array"
+    ),
+    pytest.param(b"<think>hm</think>Hi", id="text"),
+]
+SPACE = b"\n \r\n\t"
+
+
+@pytest.mark.parametrize("dialect", ["auto", "named"])
+@pytest.mark.parametrize("size", [1, 1023, 1024, 5000, 3_000_000])
+@pytest.mark.parametrize("body", KEPT_ALIVE)
+def test_white_space_before_a_response_is_dropped(body: bytes, size: int, dialect: str) -> None:
+    """Servers send it while a model thinks, and nobody knows for how long."""
+    expected = thinkaloud.read(body)
+    space = (SPACE * (size // len(SPACE) + 1))[:size]
+    for chunk_size in (1, 1000, size + len(body)):
+        if chunk_size == 1 and size > 5000:
+            continue
+        reader = Reader("auto" if dialect == "auto" else expected.dialect)
+        data = space + body
+        chunks = [data[start : start + chunk_size] for start in range(0, len(data), chunk_size)]
+        turn = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
+        assert (turn.answer.strip(), turn.notices) == ("Hi", expected.notices)
+        assert turn.outcome == expected.outcome
+
+
+def test_white_space_of_named_raw_text_is_kept() -> None:
+    for size in (1, 1023, 1024, 5000):
+        assert thinkaloud.read(b" " * size + b"Hi", dialect="text").answer == " " * size + "Hi"
+
+
+def test_white_space_between_elements_of_an_array_is_dropped() -> None:
+    text = b'{"candidates":[{"content":{"parts":[{"text":"H"}]},"finishReason":"STOP"}]}'
+    body = b"[" + SPACE * 1000 + text + SPACE * 1000 + b"," + text + b"]"
+    assert thinkaloud.read(body).answer == fold(read_in_bytes(Reader(), body)).answer == "HH"
+
+
+def test_white_space_counts_towards_the_size_of_a_response() -> None:
+    limits = WireLimits(response_bytes=100)
+    body = b'{"choices":[{"message":{"content":"Hi"}}]}'
+    for data in (b" " * 101, b" " * (101 - len(body)) + body):
+        with pytest.raises(NotAResponse, match="response_bytes"):
+            read_in_bytes(Reader(limits=limits), data)
+        failed = read_in_bytes(Reader("openai_chat", limits=limits), data)[-1]
+        assert isinstance(failed, TurnFailed)
+        assert "response_bytes" in failed.message
+    assert read_in_bytes(Reader(limits=limits), b" " * (100 - len(body)) + body)
+
+
+def test_message_about_garbage_after_white_space_shows_the_garbage() -> None:
+    with pytest.raises(NotAResponse, match="Bad Gateway"):
+        thinkaloud.read(b" " * 5000 + b"502 Bad Gateway")
+
+
+def read_in_bytes(reader: Reader, data: bytes) -> list[Event]:
+    return [event for byte in one_by_one(data) for event in reader.feed(byte)] + reader.close()

@@ -63,11 +63,13 @@ class TestErrors:
         assert parse_error(raw) == (code, message)
 
 
+SSE_LINES = (b"data:", b"event:")
 CUT_RECORDINGS = [
     name
     for name in RECORDINGS
-    if name.endswith("/cut") and not name.startswith(("bedrock", "ollama", "openai_chat"))
+    if name.endswith("/cut") and RECORDINGS[name].body.startswith(SSE_LINES) and name != "openai_chat/cut"
 ]
+"""Of server-sent events, which alone can have such an end; it is the usual one of `openai_chat`."""
 
 
 @pytest.mark.parametrize("name", CUT_RECORDINGS)
@@ -272,6 +274,18 @@ class TestChat:
         delta = {"content": "<thought>a</thought>", "extra_content": {"google": {"thought": True}}}
         body = sse({"choices": [{"delta": delta, "finish_reason": "stop"}]})
         assert thinkaloud.read(body, tags="off").answer == "<thought>a</thought>"
+
+    @pytest.mark.parametrize("empty", [{}, {"name": "", "arguments": ""}, {"name": None, "arguments": "{}"}])
+    @pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": 1}])
+    def test_empty_function_call_beside_a_call(self, empty: Any, index: Any) -> None:
+        """Snowflake sends one with every message."""
+        call = {**index, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+        streamed = chat({"tool_calls": [call]}, {"function_call": empty}, finish="tool_calls")
+        message = {"content": "", "tool_calls": [call], "function_call": empty}
+        choice = {"message": message, "finish_reason": "tool_calls"}
+        whole = thinkaloud.read(json.dumps({"choices": [choice]}).encode())
+        for turn in (streamed, whole, chat({"tool_calls": [call], "function_call": empty})):
+            assert [(block.name, block.text) for block in turn.blocks] == [("f", "{}")]
 
     def test_call_without_function(self) -> None:
         turn = chat({"tool_calls": [{"index": 0, "id": "c"}]}, finish="tool_calls")

@@ -9,6 +9,10 @@ from tests.linear_time import assert_linear
 from tests.wire.aws_encoder import encode_event
 
 from thinkaloud import NotAResponse, Reader
+from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Finish, Kind, ReplyEnded
+from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects.writer import ResponseHead
+from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import WireLimits
 
 SIZE = 500
@@ -134,7 +138,10 @@ PIECES: list[tuple[str, str, bytes, Callable[[int], bytes]]] = [
     ("openai_responses", "summary parts", b"", summary_part),
     ("openai_responses", "items", b"", item),
     ("openai_responses", "items without index", b"", item_text),
+    ("openai_chat", "white space", b"", lambda _: b"\n"),
+    ("gemini", "white space in an array", b"[", lambda _: b" "),
     ("text", "thought", b"<think>", lambda _: b"a < b </ c\n"),
+    ("text", "white space", b"", lambda _: b"\n"),
 ]
 
 
@@ -180,3 +187,24 @@ def test_unfinished_first_line_takes_linear_time() -> None:
         return run
 
     assert_linear(work, 4 * SIZE)
+
+
+def text_reply(number: int) -> list[Event]:
+    text = [BlockGrew(number, "a")]
+    return [BlockStarted(number, Kind.TEXT), *text, BlockEnded(number), ReplyEnded(Finish.STOP)]
+
+
+def test_writing_many_replies_takes_linear_time() -> None:
+    """S18: a delta takes the same time, however many replies there were before it."""
+    response_format = DIALECTS["openai_chat"].response_format
+    assert response_format is not None
+    make_writer = response_format.make_writer
+
+    def work(size: int) -> Callable[[], object]:
+        turn, writer = Turn(), make_writer(ResponseHead(turn="t", model="m"))
+        events = [event for number in range(size) for event in text_reply(number)]
+        for seq, event in enumerate(events):
+            apply(turn, Entry(seq, event))
+        return lambda: [writer.feed(event, turn) for event in events]
+
+    assert_linear(work, 2 * SIZE)

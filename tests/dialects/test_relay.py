@@ -1,14 +1,16 @@
 """Bytes of a provider that are sent on to a client of the same dialect: all of them, up to some place."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
+from tests.linear_time import assert_linear
 
 from thinkaloud import Reader
-from thinkaloud.canon import TurnEnded, TurnFailed
+from thinkaloud.canon import BlockStarted, Kind, TurnEnded, TurnFailed
 from thinkaloud.dialects import DIALECTS
 from thinkaloud.dialects.relay import ByteRelay, RelayRules
 
@@ -74,6 +76,43 @@ def test_most_recorded_streams_are_sent_on(dialect: str) -> None:
         assert not any(mark in recording.body for mark in rules_of(dialect).foreign_marks)
 
 
+TOLD_ENDS = {
+    "openai_chat": (b'"finish_reason":"', b'"finish_reason": "', b"[DONE]"),
+    "anthropic_messages": (b'"stop_reason":"', b'"stop_reason": "', b"message_stop"),
+    "openai_responses": (b"response.completed", b"response.incomplete"),
+    "ollama": (b'"done":true', b'"done": true'),
+}
+"""What tells a client of a dialect that its answer is whole."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_end_of_the_answer_is_held_back_until_the_relay_is_closed(name: str) -> None:
+    recording = RECORDED[name]
+    for size in (60, 1_000_000):
+        pieces = relayed(recording, recording.in_chunks(size))
+        if pieces is None:
+            continue
+        *before, end = pieces
+        marks = [mark for mark in TOLD_ENDS[recording.dialect] if mark in recording.body]
+        assert marks or recording.dialect not in TOLD_ENDS
+        assert not any(mark in b"".join(before) for mark in marks)
+        assert all(mark in end for mark in marks)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        ("openai_chat", b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":""}]}\n\n'),
+        ("openai_chat", b'data: {"choices":[{"delta":{"content":"\\"finish_reason\\":\\"stop\\""}}]}\n\n'),
+        ("anthropic_messages", b'data: {"type":"message_start","message":{"stop_reason":null}}\n\n'),
+        ("openai_responses", b'data: {"type":"response.output_item.done","item":{"status":"completed"}}\n\n'),
+        ("ollama", b'{"message":{"content":"\\"done\\":true"},"done":false}\n'),
+    ],
+)
+def test_frames_that_tell_no_end_are_sent_at_once(dialect: str, body: bytes) -> None:
+    assert ByteRelay(rules_of(dialect)).feed(body, []) == body
+
+
 def chat(*deltas: str, end: bytes = b"\n\n") -> bytes:
     frames = [b'data: {"choices":[{"index":0,"delta":%b}]}' % delta.encode() for delta in deltas]
     return end.join([*frames, b"data: [DONE]", b""])
@@ -105,6 +144,69 @@ def test_thoughts_in_other_places_are_not_sent_on(cuts: list[int]) -> None:
         body = chat(*deltas)
         chunks = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
         assert relayed(chat_recording(body), [chunk for chunk in chunks if chunk]) is None
+
+
+def thought_frame(field: bytes, text: bytes) -> bytes:
+    return b'data: {"choices":[{"index":0,"delta":{"%b":"%b"}}]}\n\n' % (field, text)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 20])
+def test_foreign_mark_that_is_cut_in_two_is_found(size: int) -> None:
+    """Every slice is fed, also those that complete no frame."""
+    frame = thought_frame(b"reasoning_details", b"")
+    relay = ByteRelay(rules_of("openai_chat"))
+    assert relay.feed(frame[:6], []) == b""
+    pieces = [relay.feed(frame[start : start + size], []) for start in range(6, len(frame), size)]
+    assert None in pieces
+
+
+def test_thought_mark_in_an_earlier_slice_of_the_frame_is_found() -> None:
+    """A thought begins with the last slice of its frame; its field was in the first one."""
+    frame = thought_frame(b"reasoning_content", b"Hm. " * 100)
+    relay = ByteRelay(rules_of("openai_chat"))
+    assert relay.feed(frame[:200], []) == b""
+    assert relay.feed(frame[200:], [BlockStarted(0, Kind.REASONING)]) == frame
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
+def test_end_of_the_answer_is_found_however_it_is_sliced(end: bytes) -> None:
+    last = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}' + end
+    for cut in range(6, len(last)):
+        relay = ByteRelay(rules_of("openai_chat"))
+        assert [relay.feed(last[:cut], []), relay.feed(last[cut:], [])] == [b"", b""]
+        assert relay.ending
+        assert relay.close() == last
+
+
+def test_end_mark_in_the_arguments_of_a_call_only_delays() -> None:
+    call = b'{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"done":true}}}]},"done":false}\n'
+    text = b'{"message":{"content":"42"},"done":false}\n'
+    relay = ByteRelay(rules_of("ollama"))
+    assert [relay.feed(text, []), relay.feed(call, []), relay.feed(text, [])] == [text, b"", b""]
+    assert relay.close() == call + text
+
+
+def sliced_frame(dialect: str, slices: int) -> list[bytes]:
+    """Return one frame with a long text, in slices. No slice has a line end before the last one."""
+    head, tail = {"openai_chat": (b"data: {", b"}\n\n"), "ollama": (b"{", b"}\n")}[dialect]
+    return [head, *[b'\\"done ' * 30] * slices, tail]
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "ollama"])
+def test_relay_of_a_large_frame_takes_linear_time(dialect: str) -> None:
+    """S18: an incomplete frame is not searched again with every slice."""
+
+    def work(size: int) -> Callable[[], object]:
+        slices = sliced_frame(dialect, size)
+
+        def run() -> bytes | None:
+            relay = ByteRelay(rules_of(dialect))
+            return [relay.feed(data, []) for data in slices][-1]
+
+        assert run() == b"".join(slices)
+        return run
+
+    assert_linear(work, 1_000)
 
 
 def test_whole_response_is_not_sent_as_a_stream() -> None:

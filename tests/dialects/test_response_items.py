@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.dialects.odd_bodies import blocks, ending, read, sse
+from tests.dialects.odd_bodies import blocks, ending, message, read, sse
 
 
 def event(name: str, **fields: Any) -> dict[str, Any]:
@@ -49,3 +49,13 @@ def test_settings_of_the_text_in_a_whole_response_are_no_text() -> None:
     assert (
         read(sse(event("output_item.added", item=message | {"content": []}), part, COMPLETED)).answer == "Hi"
     )
+
+
+def test_items_that_are_no_calls_are_sent_back() -> None:
+    compaction = {"id": "cmp", "type": "compaction", "encrypted_content": "x"}
+    tools = {"id": "mcpl", "type": "mcp_list_tools", "tools": [], "error": {"message": "unreachable"}}
+    whole = {"object": "response", "status": "completed", "output": [compaction, tools]}
+    turn = read(json.dumps(whole).encode())
+    assert blocks(turn) == []
+    assert message(turn) == [compaction, tools]
+    assert [(notice.code, notice.text) for notice in turn.notices] == [("mcp_list_tools", "unreachable")]

@@ -8,7 +8,21 @@ import pytest
 from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
 
 from thinkaloud import Reader, Turn, apply, fold
-from thinkaloud.canon import BlockReclassified, Entry, Event, Kind, ToolFinished, TurnFailed
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    ReplyEnded,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
 from thinkaloud.dialects import CLIENT_FORMATS, DIALECTS
 from thinkaloud.dialects.writer import (
     ResponseHead,
@@ -44,11 +58,16 @@ def whole_bytes(dialect: str, events: list[Event]) -> bytes:
     return write_whole(fold(events), HEAD)
 
 
-def content(turn: Turn) -> dict[str, Any]:
+ONE_FIELD = ("openai_chat", "ollama")
+"""The dialects with one field for all thoughts, in which a blank line separates them."""
+
+
+def content(turn: Turn, between_thoughts: str = "") -> dict[str, Any]:
     """Return what a client must get of a turn."""
     blocks = shown_blocks(turn)
+    thoughts = [block.text for block in blocks if block.kind is Kind.REASONING and block.text]
     return {
-        "reasoning": turn.reasoning,
+        "reasoning": between_thoughts.join(thoughts),
         "answer": "".join(block.text for block in blocks if block.kind is Kind.TEXT),
         "calls": [
             (block.name, arguments_object(block.text)) for block in blocks if block.kind is Kind.TOOL_CALL
@@ -70,17 +89,17 @@ def streamable(events: list[Event]) -> bool:
 @pytest.mark.parametrize("recording", RECORDED.values(), ids=list(RECORDED))
 def test_reader_reads_what_the_writer_of_its_dialect_wrote(recording: Recording, dialect: str) -> None:
     events = recording.events()
-    turn = fold(events)
+    expected = content(fold(events), "\n\n" if dialect in ONE_FIELD else "")
     failed = isinstance(events[-1], TurnFailed)
     streamed = read_back(dialect, stream_bytes(dialect, events))
     if streamable(events):
-        assert content(streamed) == content(turn)
+        assert content(streamed) == expected
         assert streamed.outcome is not None
         assert (streamed.outcome.ending in (Ending.FAILED, Ending.CUT_OFF)) or not failed
     if failed:
         return
     whole = read_back(dialect, whole_bytes(dialect, events))
-    assert content(whole) == content(turn)
+    assert content(whole) == expected
     if streamable(events):
         assert streamed.outcome is not None
         assert whole.outcome is not None
@@ -174,3 +193,20 @@ def test_optional_fields_of_chat_hold_the_same_thought() -> None:
     message = json.loads(write_whole(recording.turn(), head))["choices"][0]["message"]
     assert message["reasoning_content"] == message["reasoning"] == recording.turn().reasoning
     assert "".join(part["text"] for part in message["reasoning_details"]) == recording.turn().reasoning
+
+
+@pytest.mark.parametrize("dialect", ONE_FIELD)
+def test_blank_line_separates_thoughts_and_replies(dialect: str) -> None:
+    """Streamed and whole, without a blank line within a thought or within the answer of one reply."""
+    kinds = [Kind.REASONING, Kind.REASONING, Kind.TEXT, Kind.REASONING, Kind.TEXT]
+    events: list[Event] = [TurnStarted("text", "m")]
+    for block, kind in enumerate(kinds):
+        pieces = [BlockGrew(block, f"{block}a"), BlockGrew(block, f"{block}b")]
+        events += [BlockStarted(block, kind), *pieces, BlockEnded(block)]
+        if block == 2:
+            events.append(ReplyEnded(Finish.STOP))
+    events.append(TurnEnded(Finish.STOP))
+    for body in (stream_bytes(dialect, events), whole_bytes(dialect, events)):
+        turn = read_back(dialect, body)
+        assert turn.reasoning == "0a0b\n\n1a1b\n\n3a3b"
+        assert "".join(block.text for block in turn.own_blocks(Kind.TEXT)) == "2a2b\n\n4a4b"

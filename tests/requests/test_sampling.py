@@ -30,7 +30,7 @@ def body(request: PreparedRequest) -> dict[str, Any]:
     [
         ("openai-chat/gpt-4o", {"temperature": 0.5, "top_p": 0.9, "stop": ["END"], "seed": 7}),
         ("mistral/mistral-large-3", {"temperature": 0.5, "stop": ["END"], "random_seed": 7}),
-        ("cohere/command-a", {"temperature": 0.5, "p": 0.9, "stop_sequences": ["END"], "seed": 7}),
+        ("cohere/command-a-03-2025", {"temperature": 0.5, "p": 0.9, "stop_sequences": ["END"], "seed": 7}),
         (
             "ollama/gemma",
             {"options": {"temperature": 0.5, "top_p": 0.9, "stop": ["END"], "seed": 7}},
@@ -41,6 +41,29 @@ def test_each_dialect_has_its_own_place_for_sampling(model: str, expected: dict[
     request = prepared(model, **ALL)
     assert body(request).items() >= expected.items()
     assert request.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("thinking", "reasoning", "inference"),
+    [
+        (None, {}, {"maxTokens": 900, "temperature": 0.5, "topP": 0.9}),
+        ("off", {"type": "disabled"}, {"maxTokens": 900, "temperature": 0.5, "topP": 0.9}),
+        (
+            "low",
+            {"type": "enabled", "maxReasoningEffort": "low"},
+            {"maxTokens": 900, "temperature": 0.5, "topP": 0.9},
+        ),
+        ("high", {"type": "enabled", "maxReasoningEffort": "high"}, {}),
+    ],
+)
+def test_nova_thinks_and_takes_no_limits_with_the_highest_effort(
+    thinking: str | None, reasoning: dict[str, Any], inference: dict[str, Any]
+) -> None:
+    request = prepared("nova-2", thinking, temperature=0.5, top_p=0.9, max_tokens=900)
+    sent = body(request)
+    assert sent.get("additionalModelRequestFields", {}).get("reasoningConfig", {}) == reasoning
+    assert sent.get("inferenceConfig", {}) == inference
+    assert sum("with the effort high" in note for note in request.notes) == (3 if thinking == "high" else 0)
 
 
 def test_gemini_takes_sampling_while_it_thinks() -> None:

@@ -1,5 +1,7 @@
 """Edge cases of `<think>` tags."""
 
+import json
+
 import pytest
 from tests.chunks import all_splits
 from tests.tags.text_runs import TextRuns, answer, join_pieces, split_text, thought
@@ -176,3 +178,43 @@ def test_lone_closing_marker_reclassifies_the_text_before_it() -> None:
     turn = read_text("stray<channel|>Hi.<channel|>", "gemma")
     assert (turn.reasoning, turn.answer) == ("stray", "Hi.")
     assert blocks_of(read_text("<channel|>Hi.", "gemma")) == [(Kind.TEXT, "Hi.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("Two.</think>Four.", "think_either"),
+        ("Two.</think>Four.</think>", "think_either"),
+        ("Write </think> to end, <think> to begin.", "think_either"),
+        ("Write <think>, then </think>.", ""),
+        ("<think>Two.</think>Four.</think>", ""),
+        ("Two.</thin>", ""),
+    ],
+)
+def test_lone_closing_tag_names_the_setting_in_a_notice(text: str, setting: str) -> None:
+    """R020, K14: it stays in the answer."""
+    for parts in all_splits(text.encode()):
+        reader = thinkaloud.Reader("text", tags="think")
+        turn = thinkaloud.fold([event for part in parts for event in reader.feed(part)] + reader.close())
+        assert text.endswith(turn.answer)
+        assert [notice.code for notice in turn.notices] == (["lone_closing_tag"] if setting else [])
+        assert all(f"'{setting}'" in notice.text for notice in turn.notices)
+
+
+@pytest.mark.parametrize(
+    ("model", "prefilled"),
+    [
+        ("Qwen/Qwen3-235B-A22B-Thinking-2507", True),
+        ("Qwen3-VL-8B-Thinking", True),
+        ("Qwen/Qwen3-8B", False),
+        ("zai-org/GLM-4.5", False),
+        ("glm-4.5-air", False),
+        ("llama-4", False),
+    ],
+)
+def test_lone_closing_tag_ends_a_thought_where_the_template_opens_it(model: str, prefilled: bool) -> None:
+    """K14: the template of Qwen3 Thinking contains the opening tag, that of GLM-4.5 does not."""
+    choice = {"message": {"content": "Two.</think>Four."}, "finish_reason": "stop"}
+    turn = thinkaloud.read(json.dumps({"model": model, "choices": [choice]}).encode())
+    assert (turn.reasoning, turn.answer) == (("Two.", "Four.") if prefilled else ("", "Two.</think>Four."))
+    assert len(turn.notices) == (not prefilled)

@@ -15,12 +15,13 @@ from thinkaloud.canon import (
     Event,
     Finish,
     Kind,
+    ReplyEnded,
     ToolFinished,
     TurnEnded,
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Callbacks, Turn, apply
+from thinkaloud.transcript import Callbacks, Turn, apply, fold
 
 END = TurnEnded(Finish.STOP)
 
@@ -88,6 +89,26 @@ def test_delta_cost_does_not_depend_on_turn_length() -> None:
         if ratios[-1] < 1.5:
             return
     raise AssertionError(f"the slowest delta takes at least {min(ratios):.2f} times as long as the fastest")
+
+
+def small_replies(count: int) -> list[Event]:
+    ends = [ReplyEnded(Finish.STOP)]
+    return [event for index in range(count) for event in [*block(index, Kind.TEXT, "a"), *ends]]
+
+
+def long_blocks(count: int) -> list[Event]:
+    return [event for index in range(count) for event in block(index, Kind.TEXT, "a" * 1000)]
+
+
+@pytest.mark.parametrize("script", [small_replies, long_blocks])
+def test_answer_takes_linear_time(script: Callable[[int], list[Event]]) -> None:
+    """S18: in the number of replies, and in the number of texts of one reply."""
+
+    def work(size: int) -> Callable[[], object]:
+        turn = fold(script(size))
+        return lambda: turn.answer
+
+    assert_linear(work, 1_500)
 
 
 class SilentHandler:

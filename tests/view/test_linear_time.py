@@ -4,9 +4,15 @@ from collections.abc import Callable
 
 import pytest
 from tests.linear_time import assert_linear
-from tests.view.turns import assistant_call_events, thought_events, tool_call_events, untimed_turn
+from tests.view.turns import (
+    answer_events,
+    assistant_call_events,
+    thought_events,
+    tool_call_events,
+    untimed_turn,
+)
 
-from thinkaloud.canon import Event
+from thinkaloud.canon import Event, Finish, ReplyEnded
 from thinkaloud.transcript import Turn
 from thinkaloud.view import ThinkingStep, gateway_answer, plain_lines, thinking_block, view
 
@@ -33,7 +39,14 @@ def deep(n: int) -> Turn:
     )
 
 
-@pytest.mark.parametrize("shape", [wide, deep])
+def replies(n: int) -> Turn:
+    """Return a turn of many replies, each with a text."""
+    return untimed_turn(
+        *(e for at in range(n) for e in [*answer_events(at, "A text."), ReplyEnded(Finish.STOP)])
+    )
+
+
+@pytest.mark.parametrize("shape", [wide, deep, replies])
 @pytest.mark.parametrize("render", [view, thinking_block, gateway_answer, plain_lines])
 def test_view_takes_linear_time(render: Callable[[Turn], object], shape: Callable[[int], Turn]) -> None:
     """S18: twice the blocks take about twice the time."""

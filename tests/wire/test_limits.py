@@ -101,6 +101,12 @@ LIMIT_CASES = {
         *(BOM + b'{"b":12345}\n', []),
         "A line is larger than the limit of 10 bytes. Raise WireLimits.line_bytes",
     ),
+    "ndjson line after white space, which does not count": LimitCase(
+        *(NdjsonDecoder, WireLimits(line_bytes=10)),
+        *(b" " * 20 + b'{"a":1}\n' + b"\t" * 20 + b'{"b":1234}\n', [b'{"a":1}', b'{"b":1234}']),
+        *(b" " * 20 + b'{"a":1}\n' + b"\t" * 20 + b'{"b":12345}\n', [b'{"a":1}']),
+        "A line is larger than the limit of 10 bytes. Raise WireLimits.line_bytes",
+    ),
     "json body": LimitCase(
         *(JsonDecoder, WireLimits(event_bytes=10)),
         *(b'{"a":1234}', [b'{"a":1234}']),

@@ -18,7 +18,7 @@ from thinkaloud.wire import (
 
 BOM = b"\xef\xbb\xbf"
 AWS = encode_event("messageStart", b"{}")
-MAX_LEADING_SPACE = 1024
+LONG_SPACE = b" \r\n\t" * 1000
 
 # The first bytes, the framing detected from them, and the framing if nothing follows.
 HEADS: list[tuple[bytes, Framing | None, Framing]] = [
@@ -79,14 +79,12 @@ HEADS: list[tuple[bytes, Framing | None, Framing]] = [
     (BOM[:1], None, TextDecoder),
     (BOM + b" ", None, TextDecoder),
     (BOM[:2] + b"data: {}", TextDecoder, TextDecoder),
-    (b" " * (MAX_LEADING_SPACE - 1), None, TextDecoder),
-    (b" " * MAX_LEADING_SPACE, TextDecoder, TextDecoder),
-    (b" " * (MAX_LEADING_SPACE - 1) + b"[{", JsonArrayDecoder, JsonArrayDecoder),
-    (b" " * MAX_LEADING_SPACE + b"[{", TextDecoder, TextDecoder),
-    (b"[" + b"\n" * MAX_LEADING_SPACE, None, TextDecoder),
-    (b"[" + b"\n" * MAX_LEADING_SPACE + b"{", JsonArrayDecoder, JsonArrayDecoder),
-    (b"[" + b"\n" * (MAX_LEADING_SPACE + 1), TextDecoder, TextDecoder),
-    (b"[" + b"\n" * (MAX_LEADING_SPACE + 1) + b"{", TextDecoder, TextDecoder),
+    (LONG_SPACE, None, TextDecoder),
+    (LONG_SPACE + b"[{", JsonArrayDecoder, JsonArrayDecoder),
+    (LONG_SPACE + b"data: {}", SseDecoder, SseDecoder),
+    (LONG_SPACE + b'{"a": 1}\n', NdjsonDecoder, NdjsonDecoder),
+    (b"[" + LONG_SPACE, None, TextDecoder),
+    (b"[" + LONG_SPACE + b"{", JsonArrayDecoder, JsonArrayDecoder),
     (b'{"a":' * 100_000 + b"\n", JsonDecoder, JsonDecoder),
 ]
 IDS = [repr(head[:24]) + ("..." if len(head) > 24 else "") for head, _, _ in HEADS]

@@ -99,7 +99,10 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ty
 
 
 class BlockStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="block.started"):
-    """A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to."""
+    """A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to.
+
+    `description` says in one line what the called tool does.
+    """
 
     block: int
     kind: Kind
@@ -108,6 +111,7 @@ class BlockStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t
     assistant_id: str = ""
     parent: int | None = None
     provenance: Provenance = Provenance.UNKNOWN
+    description: str = ""
 
 
 class BlockGrew(msgspec.Struct, frozen=True, tag_field="type", tag="block.grew", gc=False):

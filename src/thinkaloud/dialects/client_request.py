@@ -6,7 +6,9 @@ and cannot be honoured is named in `ignored`; what is no request at all is refus
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +24,7 @@ from thinkaloud.canon.requests import (
     UserMessage,
     media_type_of,
 )
+from thinkaloud.wire import repaired_json
 
 _T = TypeVar("_T")
 
@@ -46,6 +49,16 @@ class ClientAnswer(msgspec.Struct, frozen=True):
 ClientStep = UserMessage | ToolMessage | ClientAnswer
 
 
+class Thread(StrEnum):
+    """What a client asks the server to hold, so that it need not send everything again."""
+
+    NONE = ""
+    CREATE = "create"
+    """The conversation, the system prompt and the tools."""
+    CONTINUE = "continue"
+    """The same, and the request has only what is new. `continues` names the last response."""
+
+
 class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a client asks for."""
 
@@ -53,6 +66,8 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[ClientStep, ...]
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
+    tool_offers: dict[str, bool] = {}
+    """Tools that were withdrawn (False) or offered again during the conversation, by name."""
     tool_choice: str = ""
     thinking: str | int | None = None
     """A level, a number of tokens or "off"; None leaves it to the model."""
@@ -66,12 +81,18 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the client may name this response, or items of it, in place of sending them again."""
     continues: str = ""
     """The id of the response that this request continues, if the client named it instead of sending it."""
+    thread: Thread = Thread.NONE
     text_tools: frozenset[str] = frozenset()
     """The names of tools that take plain text instead of JSON (`custom` tools of OpenAI)."""
     client_ids: dict[str, str] = {}
     """Ids of the client that the response repeats, where its format has them."""
     ignored: tuple[str, ...] = ()
     """Fields that are not honoured."""
+
+    @property
+    def offered_tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that the model may call now."""
+        return tuple(tool for tool in self.tools if self.tool_offers.get(tool.name, True))
 
 
 _LEVELS = {
@@ -91,10 +112,40 @@ def thinking_level(effort: str | None) -> str | None:
     return _LEVELS.get((effort or "").lower())
 
 
+_JSON_TOKEN = re.compile(rb'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")(?P<colon>\s*+:)?|[{}]', re.DOTALL)
+"""A string, with the colon after the name of a field, or the beginning or the end of an object."""
+
+
+def refuse_ambiguous_json(body: bytes) -> None:
+    """Refuse text that is not valid, and a field that was sent twice in one object.
+
+    A proxy and the gateway could each read something else. The decoder passes over both where it skips a
+    value or keeps it as it is. No value is built here: a small body can hold millions of them.
+    """
+    if repaired_json(body) != body:
+        raise Refused("The body has text that is not valid UTF-8, or half of a character. Correct it.")
+    objects: list[set[bytes]] = []
+    for token in _JSON_TOKEN.finditer(body):
+        if token["colon"] is not None and objects:
+            name = token["string"]
+            if b"\\" in name:  # the same name can be spelled in many ways
+                name = msgspec.json.encode(msgspec.json.decode(name))
+            if name in objects[-1]:
+                shown = name[1:-1].decode()[:40]
+                raise Refused(f"The field {shown!r} was sent twice in one object. Send it once.")
+            objects[-1].add(name)
+        elif token[0] == b"{":
+            objects.append(set())
+        elif token[0] == b"}" and objects:
+            objects.pop()
+
+
 def decode_request(decoder: msgspec.json.Decoder[_T], body: bytes) -> _T:
     """Decode a request, or refuse it with the place that is wrong."""
     try:
-        return decoder.decode(body)
+        request = decoder.decode(body)
+        refuse_ambiguous_json(body)
+        return request
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Refused(f"The request cannot be read: {error}. Correct it, and send it again.") from None
     except RecursionError:

@@ -24,6 +24,8 @@ class Clues(msgspec.Struct):
     done: msgspec.Raw = ABSENT
     created_at: msgspec.Raw = ABSENT
     content: msgspec.Raw = ABSENT
+    reasoning_content: msgspec.Raw = ABSENT
+    reasoning_meta: msgspec.Raw = ABSENT
     message_start: msgspec.Raw = msgspec.field(default=ABSENT, name="messageStart")
     block_delta: msgspec.Raw = msgspec.field(default=ABSENT, name="contentBlockDelta")
     snake_stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stop_reason")
@@ -35,6 +37,12 @@ class Clues(msgspec.Struct):
     error: msgspec.Raw = ABSENT
     sequence_number: int | None = None
     request_id: str | None = None
+
+    @property
+    def has_answer_keys(self) -> bool:
+        """Whether the frame has all keys of Thinkaloud's own answer, of which two may be null."""
+        is_list = bytes(self.content)[:1] == b"["
+        return is_list and bool(self.reasoning_content) and bool(self.reasoning_meta)
 
     @property
     def has_token(self) -> bool:

@@ -7,6 +7,8 @@ Consecutive text of one block is emitted as one event, however many frames it ar
 
 from collections.abc import Hashable
 
+import msgspec
+
 from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
@@ -88,11 +90,16 @@ class TurnEmitter:
         provenance: Provenance = Provenance.UNKNOWN,
     ) -> None:
         """Start a block, unless a block with this key is open."""
+        self.start(key, BlockStarted(0, kind, name, call_id, provenance=provenance))
+
+    def start(self, key: Hashable, block: BlockStarted, parent: Hashable = None) -> None:
+        """Start a block of any kind below the block with the key `parent`; its number is set here."""
         if key in self._open_keys or self.ended:
             return
-        self._emit(BlockStarted(self._next_number, kind, name, call_id, provenance=provenance))
+        number, parent_number = self._next_number, self._numbers_by_key.get(parent)
+        self._emit(msgspec.structs.replace(block, block=number, parent=parent_number))
         self._numbers_by_key[key] = self._next_number
-        self._open_keys[key] = kind
+        self._open_keys[key] = block.kind
         self._next_number += 1
 
     def append(self, key: Hashable, text: str) -> None:
@@ -135,16 +142,24 @@ class TurnEmitter:
         if number is not None and not self.ended:
             self._emit(ToolFinished(number, result, error))
 
-    def reclassify(self, key: Hashable, kind: Kind, tail: int | None = None) -> None:
-        """Change the kind of a block, or of its last `tail` characters."""
+    def reclassify(
+        self, key: Hashable, kind: Kind, tail: int | None = None, *, new_key: Hashable = None
+    ) -> None:
+        """End a block and change its kind, or that of its last `tail` characters.
+
+        A block that changes as a whole can then be sealed by its `new_key`.
+        """
         number = self._numbers_by_key.get(key)
         if number is None or self.ended:
             return
         if tail is None:
             self._emit(BlockReclassified(number, kind))
+            if new_key is not None:
+                self._numbers_by_key[new_key] = number
         else:
             self._emit(BlockReclassified(number, kind, tail, self._next_number))
             self._next_number += 1
+        self.end_block(key)
 
     def end_block(self, key: Hashable) -> None:
         """End a block if it is open."""

@@ -135,10 +135,10 @@ _TEXT_FIELD_BY_TYPE = {
 
 
 class ChatMessage:
-    """The assistant message of a chat completion, rebuilt from its deltas."""
+    """The assistant message of a chat completion, rebuilt from its deltas, with its fields in their order."""
 
     def __init__(self) -> None:
-        self._message: JsonObject = {"role": "assistant", "content": None}
+        self._message: JsonObject = {"role": "assistant"}
         self._calls_by_serial: dict[int, JsonObject] = {}
         self._latest_parts: dict[tuple[str, str, object], JsonObject] = {}
 
@@ -184,7 +184,7 @@ class ChatMessage:
 
     def encode(self) -> str:
         """Encode the message as JSON."""
-        return encode_json(self._message)
+        return encode_json({**self._message, "content": self._message.get("content")})
 
     def _add_part(self, list_field: str, parts: list[JsonObject], part: JsonObject) -> None:
         part_type, index = part.get("type"), part.get("index")

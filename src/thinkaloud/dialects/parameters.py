@@ -7,19 +7,25 @@ conversation may have come from another model that takes it.
 from msgspec.structs import replace
 
 from thinkaloud.canon.requests import Sampling
-from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Provider, Route
+from thinkaloud.catalog.rows import REFUSED_WHEN_UNBOUNDED, SAMPLING_PARAMETERS, Provider, Route
 from thinkaloud.dialects.registry import DIALECTS
 
 _DEFAULT = 1
 """Temperature 1 and top_p 1 change nothing, so a model that fixes them loses nothing without them."""
 
 
-def fit_sampling(route: Route, sampling: Sampling, *, thinks: bool) -> tuple[Sampling, tuple[str, ...]]:
-    """Return the parameters that can be sent, and a note for each change."""
+def fit_sampling(
+    route: Route, sampling: Sampling, *, thinks: bool, effort: str = ""
+) -> tuple[Sampling, tuple[str, ...]]:
+    """Return the parameters that can be sent with this effort, and a note for each change."""
+    unbounded = route.unbounded(effort)
     notes = []
     for name in SAMPLING_PARAMETERS:
         value = getattr(sampling, name)
-        if value in (None, ()) or not (reason := _refusal(route, name, sampling, thinks)):
+        reason = _refusal(route, name, sampling, thinks)
+        if unbounded and name in REFUSED_WHEN_UNBOUNDED:
+            reason = f"{route.model_id} does not take {name} with the effort {effort}"
+        if value in (None, ()) or not reason:
             continue
         sampling = replace(sampling, **{name: () if name == "stop" else None})
         if value != _DEFAULT or name == "seed":

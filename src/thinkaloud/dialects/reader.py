@@ -1,7 +1,8 @@
 """Reads the bytes of a response into events: detects the framing and the dialect.
 
-A whole response is read like a stream of one chunk. Bytes that match no dialect raise `NotAResponse`. Once
-the dialect is known, the result is the same as if it had been named: frames that came before are read again.
+A whole response is read like a stream of one chunk. White space before it is dropped, unless the dialect is
+named as raw text. Bytes that match no dialect raise `NotAResponse`. Once the dialect is known, the result is
+the same as if it had been named: frames that came before are read again.
 A frame that cannot be read makes the turn end with `TurnFailed`; what was read before and after it is kept.
 """
 
@@ -33,23 +34,21 @@ from thinkaloud.wire import (
     TextDecoder,
     WireLimitExceeded,
     WireLimits,
+    drop_blank_start,
+    repaired_json,
     sniff_framing,
     valid_json,
 )
 
 AUTO = "auto"
-_JSON_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-"""An escape in a JSON string: a surrogate pair, half of one, or any other escape."""
 _OBJECT_LINE = re.compile(rb"\s*(?:(?P<name>\w+):\s*)?(?P<object>\{.*)", re.DOTALL)
 _DONE = b"[DONE]"
 _SHOWN_BYTES = 256
 """The start of a response in which the message about an unknown format looks for a line to show."""
 _MAX_UNRECOGNISED_FRAMES = 64
 """The number of frames of unknown dialect after which detection gives up."""
+_MAX_SPACE_BEFORE_TOKENS = 1024
+"""Raw text that starts with this much white space is not the JSON of tokens, whatever follows."""
 
 
 class Reader:
@@ -70,6 +69,7 @@ class Reader:
         self._limits = limits
         self._emitter = TurnEmitter(dialect, model)
         self._head = bytearray()
+        self._blank_bytes = 0
         self._waiting_for_line = False
         self._first_bytes = b""
         self._decoder: Decoder | None = None
@@ -89,11 +89,9 @@ class Reader:
         if self._closed or self._emitter.ended:
             return []
         if len(self._first_bytes) < _SHOWN_BYTES:
-            self._first_bytes += data[: _SHOWN_BYTES - len(self._first_bytes)]
-        if self._decoder is None:
-            data = self._detect_framing(data, final=False)
-        if self._decoder is not None:
-            self._decode(self._decoder.feed, data)
+            start = data if self._first_bytes else data.lstrip()
+            self._first_bytes += start[: _SHOWN_BYTES - len(self._first_bytes)]
+        self._decode(self._feed_decoder, data)
         return self._emitter.drain()
 
     def close(self) -> list[Event]:
@@ -102,9 +100,7 @@ class Reader:
             return []
         self._closed = True
         if self._decoder is None:
-            head = self._detect_framing(b"", final=True)
-            if self._decoder is not None:
-                self._decode(self._decoder.feed, head)
+            self._decode(self._feed_decoder, b"")
         if self._decoder is not None:
             self._decode(lambda _: self._decoder.close() if self._decoder else [], b"")
         if self._reader is None:
@@ -124,23 +120,45 @@ class Reader:
                 "bad_frame", f"{self._dialect} sent JSON that is nested too deep to send back."
             )
 
+    def _feed_decoder(self, data: bytes) -> list[Frame]:
+        """Return the frames that these bytes complete; none until the framing is known."""
+        if self._decoder is None:
+            data = self._detect_framing(data, final=self._closed)
+        return [] if self._decoder is None else self._decoder.feed(data)
+
+    def _drop_blank_start(self) -> None:
+        """Drop white space before the response as it arrives, except that of raw text, which is its own."""
+        if self._dialect == text.NAME:
+            return
+        size = len(self._head)
+        drop_blank_start(self._head)
+        self._blank_bytes += size - len(self._head)
+        if self._blank_bytes > self._limits.response_bytes:
+            raise WireLimitExceeded("The response", "response_bytes", self._limits.response_bytes, [])
+
     def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
         """Buffer bytes until the framing is known, then create the decoder and return all bytes so far."""
         self._head += data
+        if not self._waiting_for_line:
+            self._drop_blank_start()
         too_large = len(self._head) > self._limits.event_bytes
         if self._waiting_for_line and b"\n" not in data and not (final or too_large):
             return b""
         head = bytes(self._head)
         framing = sniff_framing(head, final=final)
+        body = head.removeprefix(BOM)
+        if len(body) - len(body.lstrip()) >= _MAX_SPACE_BEFORE_TOKENS:
+            framing = TextDecoder  # only raw text still has its white space here
         if framing is None and too_large:
             framing = JsonDecoder  # which refuses a body of this size and names the limit
         if framing is None or (framing is TextDecoder and not final and self._undecided_text(head)):
             # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
-            self._waiting_for_line = head.removeprefix(BOM).lstrip()[:1] == b"{"
+            self._waiting_for_line = body.lstrip()[:1] == b"{"
             return b""
-        if final and not head.removeprefix(BOM).strip():
+        if final and not body.strip():
             return b""
-        self._decoder = MeteredDecoder(self._choose_framing(framing, head)(self._limits), self._limits)
+        decoder = self._choose_framing(framing, head)(self._limits)
+        self._decoder = MeteredDecoder(decoder, self._limits, read_bytes=self._blank_bytes)
         self._head.clear()
         return head
 
@@ -275,14 +293,6 @@ def _repaired_frame(frame: Frame) -> Frame:
     plain = frame.event == PLAIN_TEXT
     data = frame.data.decode(errors="replace").encode() if plain else repaired_json(frame.data)
     return frame if data == frame.data else Frame(data, frame.event)
-
-
-def repaired_json(data: bytes) -> bytes:
-    """Replace bytes that are not UTF-8, and halves of an escaped surrogate pair, by U+FFFD."""
-    data = data.decode(errors="replace").encode()
-    if b"\\u" not in data:
-        return data
-    return _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
 
 
 def _not_a_response_message(first_bytes: bytes) -> str:

@@ -21,6 +21,7 @@ from thinkaloud.dialects import (
     openai_chat,
     openai_responses,
     text,
+    thinkaloud_json,
     ui_message_stream,
 )
 from thinkaloud.dialects.client_request import ClientRequest
@@ -183,6 +184,15 @@ _ROWS = (
             or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
+    ),
+    Dialect(
+        thinkaloud_json.NAME,
+        thinkaloud_json.Reader,
+        None,
+        matches=lambda clues: (
+            not present(clues.error)
+            and (present(clues.reasoning_meta) or present(clues.reasoning_content) or clues.has_answer_keys)
+        ),
     ),
     Dialect(text.NAME, text.Reader, None, matches=lambda clues: clues.has_token),
 )

@@ -13,6 +13,7 @@ import msgspec
 from thinkaloud.canon import Event, Finish, Kind, TurnFailed
 from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.transcript import Block, Ending, Turn
+from thinkaloud.transcript.turn import SEPARATOR, OwnReplies
 
 THOUGHT_REFERENCE = "thinkaloud."
 """The start of the opaque text that stands for a thought. Clients send it back, providers never get it."""
@@ -55,6 +56,31 @@ class StreamWriter(Protocol):
 
     def keep_alive(self) -> bytes:
         """Return what to send while there is nothing to say."""
+
+
+class JoinedTexts:
+    """The texts of a turn for a format with one field for all thoughts and one for all answers.
+
+    A blank line separates two thoughts, and the answers of two replies.
+    """
+
+    def __init__(self) -> None:
+        self._own_replies = OwnReplies()
+        self._latest_by_kind: dict[Kind, int] = {}
+
+    def append(self, turn: Turn, block: Block, text: str) -> str:
+        """Return more text of a block, after a blank line if it is the first of a thought or of a reply."""
+        part = block.number
+        if block.kind is not Kind.REASONING:
+            part = self._own_replies.index_of(turn, block)
+        latest = self._latest_by_kind.setdefault(block.kind, part)
+        self._latest_by_kind[block.kind] = part
+        return text if part == latest else SEPARATOR + text
+
+    def append_all(self, turn: Turn, blocks: list[Block], kind: Kind) -> str:
+        """Return the texts of all blocks of a kind."""
+        shown = [block for block in blocks if block.kind is kind and block.pieces]
+        return "".join(self.append(turn, block, block.text) for block in shown)
 
 
 class ResponseFormat(NamedTuple):

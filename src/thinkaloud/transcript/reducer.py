@@ -181,6 +181,7 @@ def _start_block(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:
             event.parent,
             event.provenance,
             started_ms=at_ms,
+            description=event.description,
         )
     )
 

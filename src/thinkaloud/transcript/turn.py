@@ -5,6 +5,7 @@ it arrived and joined on access, so that appending to a block never copies its t
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from enum import StrEnum
 
 import msgspec
@@ -12,7 +13,8 @@ import msgspec
 from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
 from thinkaloud.canon.requests import Image
 
-REPLY_SEPARATOR = "\n\n"
+SEPARATOR = "\n\n"
+"""The blank line between two thoughts, and between the texts of two replies, where both are one text."""
 PAUSE_TURN = "pause_turn"
 """Anthropic's stop reason while its server tools still run; it continues when the reply is sent back."""
 CALL_KINDS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
@@ -77,6 +79,8 @@ class Block(msgspec.Struct):
     ended_ms: int | None = None
     approval: Approval = Approval.NOT_ASKED
     settled_by: str = ""
+    description: str = ""
+    """What the called tool does, in one line."""
     pieces: list[str] = msgspec.field(default_factory=list)
 
     @property
@@ -156,12 +160,12 @@ class Turn(msgspec.Struct):
     @property
     def answer(self) -> str:
         """The answer text of the turn's own blocks, in order; a blank line separates the replies."""
-        reply_ends = [reply.until for reply in self.replies if reply.parent is None]
-        texts: dict[int, str] = {}
+        own_replies = OwnReplies()
+        texts: defaultdict[int, list[str]] = defaultdict(list)
         for block in self.own_blocks(Kind.TEXT):
-            reply_index = bisect_right(reply_ends, block.number)
-            texts[reply_index] = texts.get(reply_index, "") + block.text
-        return REPLY_SEPARATOR.join(text for text in texts.values() if text)
+            if text := block.text:
+                texts[own_replies.index_of(self, block)].append(text)
+        return SEPARATOR.join("".join(reply_texts) for reply_texts in texts.values())
 
     def own_blocks(self, *kinds: Kind) -> list[Block]:
         """Return the turn's own blocks, without those of its assistants; only of `kinds` if any are given."""
@@ -185,3 +189,22 @@ class Turn(msgspec.Struct):
     def children(self, block: Block) -> list[Block]:
         """Return the blocks of an assistant call, in order."""
         return [child for child in self.blocks if child.parent == block.number]
+
+
+class OwnReplies:
+    """Finds to which of a turn's own replies a block belongs.
+
+    It is kept while the turn grows and reads each reply once: looking for the ends of replies with every
+    delta would take the longer, the more replies there are.
+    """
+
+    def __init__(self) -> None:
+        self._read_count = 0
+        self._ends: list[int] = []
+
+    def index_of(self, turn: Turn, block: Block) -> int:
+        """Return the index of the reply, for one of the turn's own blocks."""
+        new_replies = turn.replies[self._read_count :]
+        self._read_count += len(new_replies)
+        self._ends += [reply.until for reply in new_replies if reply.parent is None]
+        return bisect_right(self._ends, block.number)

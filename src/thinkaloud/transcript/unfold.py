@@ -118,6 +118,7 @@ def _block_events(block: Block, *, reply_call: bool) -> Iterator[_TimedEvent]:
         block.assistant_id,
         block.parent,
         block.provenance,
+        block.description,
     )
     yield started, block.started_ms
     if block.text:

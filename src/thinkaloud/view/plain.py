@@ -4,7 +4,6 @@
 same text, in pieces with a channel each, so that thoughts and answer can go to different streams.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
@@ -24,7 +23,7 @@ from thinkaloud.canon import (
     TurnFailed,
 )
 from thinkaloud.transcript import CALL_KINDS, Block, BlockStatus, Turn
-from thinkaloud.transcript.turn import REPLY_SEPARATOR
+from thinkaloud.transcript.turn import SEPARATOR, OwnReplies
 from thinkaloud.view.labels import TOOL_ICON, notice, notice_text
 from thinkaloud.view.state import block_time, hidden_reason, visible
 from thinkaloud.view.text import one_line
@@ -59,6 +58,7 @@ class PlainRenderer:
         self._open_line_block: int | None = None  # the block whose line is open
         # White space of each block that is held back until a word follows, so that no blank line is printed.
         self._pending_space: defaultdict[int, list[str]] = defaultdict(list)
+        self._own_replies = OwnReplies()
         self._last_reply_index = -1  # the last reply of the turn itself that printed answer text
         self._last_line_block: int | None = None  # the block of the last complete line
 
@@ -98,10 +98,9 @@ class PlainRenderer:
 
     def _add_answer(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()
-        reply_ends = [reply.until for reply in turn.replies if reply.parent is None]
-        reply_index = bisect_right(reply_ends, block.number)
+        reply_index = self._own_replies.index_of(turn, block)
         if 0 <= self._last_reply_index < reply_index:
-            text = REPLY_SEPARATOR + text
+            text = SEPARATOR + text
         self._last_reply_index = reply_index
         self._add_piece(Channel.ANSWER, text)
 

@@ -13,6 +13,7 @@ import msgspec
 
 from thinkaloud.canon import Kind, Provenance
 from thinkaloud.transcript import Block, Turn
+from thinkaloud.transcript.turn import SEPARATOR
 from thinkaloud.view.state import (
     HiddenReason,
     ThinkingState,
@@ -30,12 +31,11 @@ from thinkaloud.view.text import (
     first_graphemes,
     first_words,
     lines_with_fences,
+    one_line,
     strip_marks,
 )
-from thinkaloud.view.thinking import RESULT_LIMIT, build_step_tree, call_line, call_result
+from thinkaloud.view.thinking import CALL_COLUMNS, RESULT_LIMIT, build_step_tree, call_line, call_result
 from thinkaloud.view.words import Words
-
-BETWEEN_THOUGHTS = "\n\n"
 
 
 class TextPart(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -114,7 +114,7 @@ def gateway_answer(turn: Turn, *, model_supports: bool | None = None) -> Gateway
     tokens = turn.usage.reasoning
     return GatewayAnswer(
         content=[TextPart(block.text) for block in turn.own_blocks(Kind.TEXT) if block.text],
-        reasoning_content=BETWEEN_THOUGHTS.join(readable) if readable else None,
+        reasoning_content=SEPARATOR.join(readable) if readable else None,
         reasoning_meta=ReasoningMeta(
             model_supports=True if thoughts or tokens else model_supports,
             duration_ms=None if time is None else time.ms,
@@ -160,7 +160,7 @@ def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
         return ThinkingStep(
             number,
             "tool_call",
-            call_line(block) or block.name,
+            one_line(block.description, CALL_COLUMNS) or call_line(block) or block.name,
             tool_name=block.name or None,
             tool_input=first_graphemes(block.text, RESULT_LIMIT) or None,
             tool_result=call_result(block),

@@ -19,9 +19,9 @@ from thinkaloud.wire.json_frames import (
     valid_json,
 )
 from thinkaloud.wire.lines import BOM
-from thinkaloud.wire.sniff import sniff_framing
+from thinkaloud.wire.sniff import drop_blank_start, sniff_framing
 from thinkaloud.wire.sse import STRAY_LINE, SseDecoder
-from thinkaloud.wire.text import PLAIN_TEXT, TextDecoder
+from thinkaloud.wire.text import PLAIN_TEXT, TextDecoder, repaired_json
 
 __all__ = [
     "BOM",
@@ -41,6 +41,8 @@ __all__ = [
     "TextDecoder",
     "WireLimitExceeded",
     "WireLimits",
+    "drop_blank_start",
+    "repaired_json",
     "replace_non_json_numbers",
     "sniff_framing",
     "valid_json",

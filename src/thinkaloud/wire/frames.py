@@ -80,11 +80,15 @@ class WireLimitExceeded(LimitExceeded):
 
 
 class MeteredDecoder:
-    """A decoder that reads at most `limits.response_bytes` bytes; those are decoded before the error."""
+    """A decoder that reads at most `limits.response_bytes` bytes; those are decoded before the error.
 
-    def __init__(self, decoder: Decoder, limits: WireLimits = DEFAULT_LIMITS) -> None:
+    `read_bytes` is how many bytes of the response were read before it.
+    """
+
+    def __init__(self, decoder: Decoder, limits: WireLimits = DEFAULT_LIMITS, *, read_bytes: int = 0) -> None:
         self._decoder = decoder
-        self._limit_bytes = self._remaining_bytes = limits.response_bytes
+        self._limit_bytes = limits.response_bytes
+        self._remaining_bytes = limits.response_bytes - read_bytes
         self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:

@@ -68,7 +68,7 @@ class NdjsonDecoder:
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.line_bytes
-        self._lines = LineSplitter()
+        self._lines = LineSplitter(skip_space=True)
         self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -77,7 +77,7 @@ class NdjsonDecoder:
         for line in self._lines.feed(data):
             if len(line) > self._limit_bytes:
                 raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)
-            if not line.isspace() and line:
+            if line:
                 frames.append(Frame(line))
         if self._lines.buffered_bytes > self._limit_bytes:
             raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)

@@ -10,9 +10,13 @@ BOM = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
-    """Returns complete lines without their line ends; the unfinished line is buffered."""
+    """Returns complete lines without their line ends; the unfinished line is buffered.
 
-    def __init__(self) -> None:
+    With `skip_space`, the white space before a line is dropped as it arrives, so it counts towards no limit.
+    """
+
+    def __init__(self, *, skip_space: bool = False) -> None:
+        self._skip_space = skip_space
         self._chunks: list[bytes] = []
         self.buffered_bytes = 0
         self._after_cr = False
@@ -40,7 +44,7 @@ class LineSplitter:
             self._after_cr = True
         elif last_byte != LF:
             self._buffer(lines.pop())
-        return lines
+        return [line.lstrip() for line in lines] if self._skip_space else lines
 
     def take_unfinished(self) -> bytes:
         """Return the unfinished line and clear the buffer."""
@@ -57,6 +61,8 @@ class LineSplitter:
         return b"" if self._at_start else data.removeprefix(BOM)
 
     def _buffer(self, data: bytes) -> None:
+        if self._skip_space and not self._chunks:
+            data = data.lstrip()
         self.buffered_bytes += len(data)
         if data:
             self._chunks.append(data)

@@ -7,7 +7,7 @@ changes when more bytes arrive.
 import re
 
 from thinkaloud.wire.aws import AwsEventStreamDecoder, valid_prelude
-from thinkaloud.wire.frames import KIB, Framing
+from thinkaloud.wire.frames import Framing
 from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, complete_json
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sse import SseDecoder
@@ -18,10 +18,8 @@ _SSE_PREFIX = re.compile(
     rb"(?:d(?:a(?:t(?:a)?)?)?|e(?:v(?:e(?:n(?:t)?)?)?)?|i(?:d)?|r(?:e(?:t(?:r(?:y)?)?)?)?)\Z"
 )
 _AWS_PRELUDE_BYTES = 12
-_MAX_LEADING_SPACE = KIB
-"""A body that starts with this much white space is text, whatever follows."""
-_ARRAY_START = re.compile(rb"\[\s{0,%d}[{\]]" % _MAX_LEADING_SPACE)
-_ARRAY_PREFIX = re.compile(rb"\[\s{0,%d}\Z" % _MAX_LEADING_SPACE)
+_ARRAY_START = re.compile(rb"\[\s*[{\]]")
+_ARRAY_PREFIX = re.compile(rb"\[\s*\Z")
 
 
 def sniff_framing(head: bytes, *, final: bool = False) -> Framing | None:
@@ -32,10 +30,7 @@ def sniff_framing(head: bytes, *, final: bool = False) -> Framing | None:
         return None if len(head) < _AWS_PRELUDE_BYTES and not final else TextDecoder
     if BOM.startswith(head) and not final:
         return None
-    body = head.removeprefix(BOM)
-    stripped = body.lstrip()
-    if len(body) - len(stripped) >= _MAX_LEADING_SPACE:
-        return TextDecoder
+    stripped = head.removeprefix(BOM).lstrip()
     if stripped[:1] == b"{":
         return _sniff_json(stripped, final=final)
     if _SSE_START.match(stripped):
@@ -53,3 +48,19 @@ def _sniff_json(body: bytes, *, final: bool) -> Framing | None:
     if newline:
         return NdjsonDecoder if complete_json(line) else JsonDecoder
     return JsonDecoder if final else None
+
+
+def drop_blank_start(head: bytearray) -> None:
+    """Drop the white space at the start of a body, and after the bracket of an array.
+
+    Servers send it to keep a connection open, for as long as a model thinks.
+    """
+    start = len(BOM) if head.startswith(BOM) else 0
+    _drop_space(head, start)
+    if head[start : start + 1] == b"[":
+        _drop_space(head, start + 1)
+
+
+def _drop_space(head: bytearray, start: int) -> None:
+    if head[start : start + 1].isspace():
+        del head[start : len(head) - len(head[start:].lstrip())]

@@ -1,11 +1,19 @@
-"""Plain text: UTF-8 that may be split inside a character; invalid bytes become U+FFFD."""
+"""Text that may not be valid: UTF-8 that may be split inside a character; invalid parts become U+FFFD."""
 
 import codecs
+import re
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimits
 
 PLAIN_TEXT = "plain"
 """`Frame.event` of a frame whose data is the text itself and not JSON."""
+
+_JSON_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON string: a surrogate pair, half of one, or any other escape."""
 
 
 class TextDecoder:
@@ -30,3 +38,11 @@ class TextDecoder:
             self._at_start = False
             text = text.removeprefix("\ufeff")
         return [Frame(text.encode(), PLAIN_TEXT)] if text else []
+
+
+def repaired_json(data: bytes) -> bytes:
+    """Replace bytes that are not UTF-8, and halves of an escaped surrogate pair, by U+FFFD."""
+    data = data.decode(errors="replace").encode()
+    if b"\\ud" not in data and b"\\uD" not in data:  # most data: a text may have an escape for each letter
+        return data
+    return _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)

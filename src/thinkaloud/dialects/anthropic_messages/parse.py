@@ -1,7 +1,7 @@
 """Parses requests of Anthropic Messages clients.
 
 The first block of Claude Code's system prompt is a line about billing that differs from request to request.
-It is for Anthropic alone and is left out.
+It is for Anthropic alone and is left out. Blocks of a later system message may withdraw tools or add some.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, ToolCall, ToolMessage
+from thinkaloud.canon.requests import File, Image, ToolCall, ToolDefinition, ToolMessage
 from thinkaloud.dialects.client_request import (
     ClientAnswer,
     ClientRequest,
     ClientStep,
     ClientThought,
+    Thread,
     checked_image,
     checked_pdf,
     decode_request,
@@ -30,6 +31,8 @@ from thinkaloud.dialects.message import raw_json
 
 BILLING_LINE = "x-anthropic-billing-header:"
 _FILE_TYPES = ("image", "document")
+_IGNORED_FIELDS = ("compaction", "container", "context_management", "fallbacks", "mcp_servers", "top_k")
+MESSAGE_PREFIX = "msg_"
 _TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -38,6 +41,18 @@ class _Source(msgspec.Struct):
     media_type: str = ""
     data: str = ""
     url: str = ""
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    type: str | None = None
+    description: str | None = None
+    input_schema: msgspec.Raw = msgspec.Raw()
+
+
+class _ChangedTool(msgspec.Struct):
+    name: str = ""
+    definition: _Tool | None = None
 
 
 class _Block(msgspec.Struct):
@@ -54,6 +69,7 @@ class _Block(msgspec.Struct):
     tool_use_id: str | None = None
     content: "str | list[_Block] | None" = None
     is_error: bool | None = None
+    tool: _ChangedTool | None = None
 
 
 class _Message(msgspec.Struct):
@@ -61,11 +77,9 @@ class _Message(msgspec.Struct):
     content: str | list[_Block]
 
 
-class _Tool(msgspec.Struct):
-    name: str
-    type: str | None = None
-    description: str | None = None
-    input_schema: msgspec.Raw = msgspec.Raw()
+class _Thread(msgspec.Struct):
+    type: Thread
+    previous_message_id: str = ""
 
 
 class _Thinking(msgspec.Struct):
@@ -97,6 +111,13 @@ class _Body(msgspec.Struct):
     temperature: float | None = None
     top_p: float | None = None
     stop_sequences: list[str] | None = None
+    thread: _Thread | None = None
+    compaction: Any = None
+    container: Any = None
+    context_management: Any = None
+    fallbacks: Any = None
+    mcp_servers: Any = None
+    top_k: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -108,21 +129,53 @@ def parse_request(data: bytes) -> ClientRequest:
     steps = [step for message in body.messages if message.role != "system" for step in _steps(message)]
     later_system = [_joined(message.content) for message in body.messages if message.role == "system"]
     system = (_joined(body.system or ""), *later_system)
-    own_tools = [tool for tool in body.tools or () if bytes(tool.input_schema)]
-    server_tools = [tool.name for tool in body.tools or () if not bytes(tool.input_schema)]
+    changes = [change for message in body.messages for change in _tool_changes(message)]
+    all_tools = [*(body.tools or ()), *(change.definition for _, change in changes if change.definition)]
+    server_tools = [tool.name for tool in all_tools if not bytes(tool.input_schema)]
+    thread = body.thread or _Thread(Thread.NONE)
+    if thread.type is Thread.CONTINUE and not thread.previous_message_id:
+        raise Refused("A thread is continued after a response. Send its id as `thread.previous_message_id`.")
     return ClientRequest(
         model=body.model,
         steps=tuple(steps),
         system="\n\n".join(text for text in system if text),
-        tools=tuple(tool_definition(tool.name, tool.description, tool.input_schema) for tool in own_tools),
+        tools=_own_tools(all_tools),
+        tool_offers={_changed_name(change): offered for offered, change in changes},
         tool_choice=_tool_choice(body.tool_choice),
         thinking=_thinking(body),
         max_tokens=body.max_tokens,
         sampling=sampling(body.temperature, body.top_p, body.stop_sequences),
         output_schema=_output_schema(body),
         stream=bool(body.stream),
-        ignored=tuple(f"the tool {name[:64]}" for name in server_tools),
+        refers_to_ids=thread.type is not Thread.NONE,
+        continues=thread.previous_message_id.removeprefix(MESSAGE_PREFIX),
+        thread=thread.type,
+        ignored=(
+            *(name for name in _IGNORED_FIELDS if getattr(body, name)),
+            *(f"the tool {name[:64]}" for name in server_tools),
+        ),
     )
+
+
+def _tool_changes(message: _Message) -> Iterable[tuple[bool, _ChangedTool]]:
+    """Return which tools a system message offers (True) and withdraws."""
+    blocks = _blocks(message.content) if message.role == "system" else []
+    for block in blocks:
+        if block.type in ("tool_addition", "tool_removal") and block.tool is not None:
+            yield block.type == "tool_addition", block.tool
+
+
+def _changed_name(change: _ChangedTool) -> str:
+    return change.definition.name if change.definition else change.name
+
+
+def _own_tools(tools: Iterable[_Tool]) -> tuple[ToolDefinition, ...]:
+    """Return the tools that the client runs. A later definition replaces an earlier one of its name."""
+    own_tools = [tool for tool in tools if bytes(tool.input_schema)]
+    by_name = {
+        tool.name: tool_definition(tool.name, tool.description, tool.input_schema) for tool in own_tools
+    }
+    return tuple(by_name.values())
 
 
 def _output_schema(body: _Body) -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ A thinking block needs a signature: one of Anthropic's is sent as it is, a thoug
 reference of ours. The signature may follow the text, so a thinking block is closed only by what comes next.
 """
 
+import re
+
 from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
@@ -18,6 +20,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
+from thinkaloud.dialects.anthropic_messages.parse import MESSAGE_PREFIX
 from thinkaloud.dialects.anthropic_messages.read import NAME
 from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.dialects.writer import (
@@ -59,6 +62,8 @@ _KINDS_BY_STATUS = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+_THREAD_CODES = ("thread_not_found", "thread_continue_in_flight")
+"""Codes by which Anthropic's clients know that they have to send the whole conversation again."""
 _PING = sse({"type": "ping"}, "ping")
 
 
@@ -167,12 +172,15 @@ def error_body(error: ErrorReport) -> dict[str, object]:
     kind = _KINDS_BY_STATUS.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
     if error.code in _KINDS_BY_STATUS.values():
         kind = error.code  # Anthropic's own word, which a stream has no status for
-    body: dict[str, object] = {"type": "error", "error": {"type": kind, "message": error.message}}
+    detail: dict[str, object] = {"type": kind, "message": error.message}
+    if error.code in _THREAD_CODES:
+        detail["details"] = {"error_code": error.code}
+    body: dict[str, object] = {"type": "error", "error": detail}
     return body | ({"request_id": error.request_id} if error.request_id else {})
 
 
 def _envelope(head: ResponseHead) -> dict[str, object]:
-    return {"id": f"msg_{head.turn}", "type": "message", "role": "assistant", "model": head.model}
+    return {"id": f"{MESSAGE_PREFIX}{head.turn}", "type": "message", "role": "assistant", "model": head.model}
 
 
 def _block_event(name: str, index: int, **fields: object) -> bytes:
@@ -236,5 +244,8 @@ RESPONSE_FORMAT = ResponseFormat(
     Writer,
     write_whole,
     error_body,
-    relay_rules=RelayRules(thought_marks=(b'"thinking"', b'"redacted_thinking"')),
+    relay_rules=RelayRules(
+        thought_marks=(b'"thinking"', b'"redacted_thinking"'),
+        end_mark=re.compile(rb'"stop_reason"\s*:\s*"|(?m:"type"\s*:\s*"|^event:\s*)message_stop\b'),
+    ),
 )

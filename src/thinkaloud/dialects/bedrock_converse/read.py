@@ -37,6 +37,8 @@ EVENT_NAMES = (
     "metadata",
 )
 
+_PLACEHOLDER = "[REDACTED]"
+"""What Nova sends in place of the text of a thought."""
 _FINISH_BY_REASON = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
@@ -129,6 +131,8 @@ class Reader:
         self._texts = TaggedBlocks(emitter, tags)
         self._latest_index = 0
         self._content_by_index: dict[int, JsonObject] = {}
+        self._held_thoughts: dict[int, str] = {}
+        self._begun_thoughts: set[int] = set()
         self._whole_message = ""
         self._stop_reason = ""
 
@@ -137,7 +141,7 @@ class Reader:
         if not frame.event:
             frame = _named_event(frame)
         if frame.event.endswith(("Exception", "Error")):
-            self._texts.close()
+            self._close_texts()
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
@@ -147,7 +151,7 @@ class Reader:
             index = self._latest_index + (update.start is not None)
         self._latest_index = index
         if update.message and bytes(update.message)[:1] == b'"':
-            self._texts.close()
+            self._close_texts()
             self._emitter.fail("provider_error", string_or_json(update.message))
         elif update.output is not None and present(update.output.message):
             self._read_whole_message(update.output.message)
@@ -158,13 +162,13 @@ class Reader:
         elif frame.event == "contentBlockStop":
             self._end_block(index)
         elif frame.event in ("", "error") and update == _EMPTY_UPDATE:
-            read_unknown_frame(self._emitter, frame, self._texts.close)
+            read_unknown_frame(self._emitter, frame, self._close_texts)
         self._stop_reason = update.stop_reason or self._stop_reason
         self._report_usage(update.usage)
 
     def close(self) -> None:
         """End the turn if a stop reason arrived, else fail it as cut off."""
-        self._texts.close()
+        self._close_texts()
         if not (self._stop_reason or (self._whole_message and self._emitter.block_count)):
             self._emitter.fail_cut_off("messageStop")
             return
@@ -188,7 +192,8 @@ class Reader:
             reasoning_text = block.reasoning_content.reasoning_text or ReasoningText()
             self._texts.disable_tags()
             self._emitter.start_block(index, Kind.REASONING)
-            self._emitter.append(index, reasoning_text.text or "")
+            self._append_thought(index, reasoning_text.text or "")
+            self._end_thought(index)
             self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
             self._emitter.seal(index, SealForm.REDACTED, block.reasoning_content.redacted_content or "")
         elif block.text is not None:
@@ -221,12 +226,35 @@ class Reader:
             return
         reasoning_text = block.setdefault("reasoningText", {"text": ""})
         if delta.text:
-            self._emitter.append(index, delta.text)
+            self._append_thought(index, delta.text)
             append_text(reasoning_text, "text", delta.text)
         if delta.signature:
             append_text(reasoning_text, "signature", delta.signature)
 
+    def _append_thought(self, index: int, text: str) -> None:
+        """Emit the text of a thought, which is held while it may be only the placeholder for one."""
+        held = self._held_thoughts.get(index, "") + text
+        if index not in self._begun_thoughts and _PLACEHOLDER.startswith(held):
+            self._held_thoughts[index] = held
+            return
+        self._begun_thoughts.add(index)
+        self._held_thoughts.pop(index, None)
+        self._emitter.append(index, held)
+
+    def _close_texts(self) -> None:
+        for index in list(self._held_thoughts):
+            self._end_thought(index)
+        self._texts.close()
+
+    def _end_thought(self, index: int) -> None:
+        held = self._held_thoughts.pop(index, "")
+        if held == _PLACEHOLDER:
+            self._emitter.seal(index, SealForm.REDACTED, held)
+        else:
+            self._emitter.append(index, held)
+
     def _end_block(self, index: int) -> None:
+        self._end_thought(index)
         block = self._content_by_index.get(index, {})
         if "toolUse" in block and not finish_json(block, block["toolUse"], "input"):
             self._emitter.append(index, "{}")  # a call without arguments streams no input at all

@@ -1,11 +1,13 @@
 """Writes Ollama chat responses: a JSON object per line, or one object. A call is written when it is whole."""
 
+import re
 from datetime import UTC, datetime
 
 from thinkaloud.canon import BlockEnded, BlockGrew, Event, Finish, Kind, TurnEnded, TurnFailed
 from thinkaloud.dialects.relay import JSON_LINES, RelayRules
 from thinkaloud.dialects.writer import (
     ErrorReport,
+    JoinedTexts,
     ResponseFormat,
     ResponseHead,
     arguments_object,
@@ -24,13 +26,16 @@ class Writer:
 
     def __init__(self, head: ResponseHead) -> None:
         self._head = head
+        self._texts = JoinedTexts()
 
     def feed(self, event: Event, turn: Turn) -> bytes:
         """Return the lines for an event."""
         match event:
             case BlockGrew() if (block := turn.blocks[event.block]).parent is None:
                 field = _TEXT_FIELDS.get(block.kind)
-                return self._line({"content": "", field: event.text}) if field else b""
+                if field is None:
+                    return b""
+                return self._line({"content": "", field: self._texts.append(turn, block, event.text)})
             case BlockEnded() if (block := turn.blocks[event.block]).parent is None and block.awaiting_result:
                 return self._line({"content": "", "tool_calls": [_call(block)]})
             case TurnEnded():
@@ -51,8 +56,8 @@ def write_whole(turn: Turn, head: ResponseHead) -> bytes:
     """Return the body of a response that is not streamed."""
     blocks = shown_blocks(turn)
     message: dict[str, object] = {"content": turn.answer}
-    if thoughts := [block.text for block in blocks if block.kind is Kind.REASONING]:
-        message["thinking"] = "".join(thoughts)
+    if any(block.kind is Kind.REASONING for block in blocks):
+        message["thinking"] = JoinedTexts().append_all(turn, blocks, Kind.REASONING)
     if calls := [_call(block) for block in blocks if block.kind is Kind.TOOL_CALL]:
         message["tool_calls"] = calls
     return encode_json(_envelope(head, message) | _ending(turn))
@@ -84,5 +89,7 @@ RESPONSE_FORMAT = ResponseFormat(
     write_whole,
     error_body,
     "application/x-ndjson",
-    relay_rules=RelayRules(thought_marks=(b'"thinking"',), framing=JSON_LINES),
+    relay_rules=RelayRules(
+        thought_marks=(b'"thinking"',), end_mark=re.compile(rb'"done"\s*:\s*true'), framing=JSON_LINES
+    ),
 )

@@ -1,10 +1,10 @@
 """Reads OpenAI Chat Completions, also of OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM and Groq.
 
-Reasoning arrives in one of several places, in this order of trust: `reasoning_details`, `reasoning_content`,
-`reasoning`, `reasoning_text` (Copilot), `reasoning_steps` (Perplexity), and tags inside `content`. The first
-place with text is used for the rest of the turn, so that text sent in two fields is emitted once. Mistral and
-Databricks send `content` as a list of parts. Only the first choice is read. A `message` beside or after
-deltas repeats them, so only the fields that no delta had are read from it.
+Reasoning arrives in one of several places (`_SOURCES`). The first place with text is used for the rest of the
+turn, so that text sent in two fields is emitted once. A more trusted place that comes later takes over: if it
+says the same, nothing is emitted again, else it gets a block of its own. In a whole message, tags come first
+if `content` does and begins with one. Only the first choice is read. A `message` beside or after deltas
+repeats them, so only the fields that no delta had are read from it.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.lenient import LenientDecoder
+from thinkaloud.dialects.lenient import LenientDecoder, decode_object
 from thinkaloud.dialects.message import (
     ABSENT,
     ChatMessage,
@@ -41,9 +41,31 @@ NAME = "openai_chat"
 
 _ERROR_REASON = "error"
 _ERROR_FLAGS = (b"true", b"1")
+_DETAILS_SOURCE = "details"
 _TAGS_SOURCE = "tags"
 _STEPS_SOURCE = "reasoning_steps"
 """Steps say what was searched; the model's own thought may still be between tags."""
+_SOURCES = (
+    _DETAILS_SOURCE,
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "content",
+    _STEPS_SOURCE,
+    _TAGS_SOURCE,
+)
+"""The places of reasoning, the most trusted first.
+
+`reasoning_text` is Copilot's, `reasoning_steps` Perplexity's. Mistral and Databricks send `content` as a list
+of parts; tags are in `content` too.
+"""
+_REASONING_FIELDS = frozenset(
+    field for field in Message.__struct_fields__ if field.startswith(("reasoning", "thinking"))
+)
+_FUNCTION_CALL_INDEX = -1
+"""The index of the one call of the older `function_call`, which has none on the wire."""
+_LATER_KEY = "later reasoning"
+"""The key of reasoning that a more trusted place sent later."""
 _FINISH_BY_REASON = {
     "stop": Finish.STOP,
     "eos": Finish.STOP,
@@ -67,15 +89,56 @@ _message_decoder = LenientDecoder(Message, "message")
 _extra_decoder = LenientDecoder(ExtraContent, "extra_content")
 
 
+class LaterReasoning:
+    """Reasoning from a more trusted place, held while it may only repeat what another place has sent before.
+
+    Both may still grow: the other place adds to `earlier_pieces`. White space does not count.
+    """
+
+    def __init__(self, source: str, earlier_pieces: list[str]) -> None:
+        self.source = source
+        self.pieces: list[str] = []
+        self.seals: list[tuple[SealForm, str]] = []
+        self.provenance = Provenance.UNKNOWN
+        self._earlier_pieces = earlier_pieces
+        self._earlier_count = 0
+        self._earlier, self._later = bytearray(), bytearray()
+        self._checked = 0
+
+    def append(self, text: str, provenance: Provenance) -> None:
+        """Hold more text."""
+        if not self.pieces:
+            self.provenance = provenance
+        self.pieces.append(text)
+        self._later += _visible_bytes(text)
+
+    def differs(self) -> bool:
+        """Return whether this is not the beginning of the earlier text, nor that of this."""
+        for piece in self._earlier_pieces[self._earlier_count :]:
+            self._earlier += _visible_bytes(piece)
+        self._earlier_count = len(self._earlier_pieces)
+        start, self._checked = self._checked, min(len(self._earlier), len(self._later))
+        return self._earlier[start : self._checked] != self._later[start : self._checked]
+
+    def excess_bytes(self) -> int:
+        """Return how much longer this is than the earlier text; 0 if they say the same."""
+        return len(self._later) - len(self._earlier)
+
+
 class Reader:
     """Reads one completion."""
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
         self._odd_fields = emitter.odd_fields
-        self._tagged_text = TaggedText(emitter, tags)
+        self._tagged_text = TaggedText(emitter, tags, before_answer=self._prepare_answer)
         self._tags_given = tags is not None
         self._reasoning_source = ""
+        self._reasoning_key = REASONING_KEY
+        self._reasoning_pieces: list[str] = []
+        self._reasoning_seen = False
+        self._later_reasoning: LaterReasoning | None = None
+        self._unread_reasoning: Message | None = None
         self._details_field = ""
         self._streamed = False
         self._tags_disabled = False
@@ -111,8 +174,9 @@ class Reader:
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
-        self._tagged_text.close()
         whole = self._whole_message or self._final_usage or (self._emitter.whole_body and not self._streamed)
+        complete = self._finish_reason != _ERROR_REASON if self._finish_reason else bool(whole)
+        self._close_text(broken=not complete)
         if self._finish_reason or (self._emitter.block_count and whole):
             self._finish()
         else:
@@ -142,28 +206,44 @@ class Reader:
                     setattr(message, field, None)
         elif not _blank(message):
             self._whole_message = raw
-        self._read_message(message)
+        fields = decode_object(raw)
+        first = next((field for field in fields if field == "content" or field in _REASONING_FIELDS), "")
+        self._read_message(message, content_first=first == "content")
 
-    def _read_message(self, message: Message) -> None:
-        self._read_reasoning(message)
+    def _read_message(self, message: Message, *, content_first: bool = False) -> None:
+        self._unread_reasoning = message
         content = message.content
+        # A closing tag alone shows no thought where a field has one.
+        if not (content_first and isinstance(content, str) and self._tagged_text.opens(content)):
+            self._read_unread_reasoning()
         if content:
             if isinstance(content, str):
                 self._append_content(content, message.extra_content)
             else:
                 self._read_parts(content)
+        self._read_unread_reasoning()
         if message.refusal:
             self._append_refusal(message.refusal)
             self._chat_message.append_text("refusal", message.refusal)
         for call in message.tool_calls or ():
             self._read_call(call)
-        if message.function_call is not None:
-            self._read_call(ToolCall(index=0, function=message.function_call))
+        if message.function_call is not None and not message.tool_calls:
+            self._read_call(ToolCall(index=_FUNCTION_CALL_INDEX, function=message.function_call))
 
     def _append_refusal(self, text: str) -> None:
         self._refused = True
         self._tagged_text.disable_tags()
         self._tagged_text.feed(text)
+
+    def _prepare_answer(self) -> None:
+        """Emit the reasoning that comes before the text of an answer."""
+        self._read_unread_reasoning()
+        self._compare_reasoning()
+
+    def _read_unread_reasoning(self) -> None:
+        message, self._unread_reasoning = self._unread_reasoning, None
+        if message is not None:
+            self._read_reasoning(message)
 
     def _read_reasoning(self, message: Message) -> None:
         if message.reasoning_details is not None:
@@ -184,7 +264,7 @@ class Reader:
             self._chat_message.set_field("reasoning_opaque", message.reasoning_opaque)
         for step in message.reasoning_steps or ():
             self._append_reasoning(_STEPS_SOURCE, loose_text(step.get("thought")))
-            self._emitter.end_block(REASONING_KEY)
+            self._emitter.end_block(self._reasoning_key)
             self._chat_message.add_parts("reasoning_steps", [step])
         for item in message.reasoning_items or ():
             self._seal_reasoning(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
@@ -199,40 +279,118 @@ class Reader:
         for detail in details:
             summary = loose_text(detail.get("summary"))
             text = loose_text(detail.get("text")) or summary or loose_text(detail.get("thinking"))
-            self._append_reasoning("details", text, Provenance.SUMMARY if summary else Provenance.UNKNOWN)
+            self._append_reasoning(
+                _DETAILS_SOURCE, text, Provenance.SUMMARY if summary else Provenance.UNKNOWN
+            )
             self._seal_reasoning(_SEAL_FORM_BY_FIELD[field], text_of(detail.get("data")))
             self._seal_reasoning(SealForm.SIGNATURE, text_of(detail.get("signature")))
 
     def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
-        """Emit reasoning text if it is from the place that this turn's reasoning is read from."""
-        if not self._reasoning_source and self._tagged_text.thought_seen:
-            self._reasoning_source = _TAGS_SOURCE
-        if not text or (self._reasoning_source and self._reasoning_source != source):
+        """Emit reasoning text, unless a place that is trusted as much or more has sent some before."""
+        if not text:
             return
-        if not self._reasoning_source:
+        if not self._reasoning_source and self._tagged_text.thought_begun:
+            self._reasoning_source = _TAGS_SOURCE
+        blank = text.isspace()
+        from_tags = self._reasoning_source == _TAGS_SOURCE
+        if not self._reasoning_source or not (blank or from_tags or self._reasoning_seen):
             self._reasoning_source = source
-        if not self._tags_disabled and source != _STEPS_SOURCE and not text.isspace():
+        if source == self._reasoning_source:
+            self._emit_reasoning(text, provenance)
+        elif self._outranks(source):
+            self._hold_reasoning(source, text, provenance)
+        else:
+            return
+        if not self._tags_disabled and source != _STEPS_SOURCE and not blank:
             self._tags_disabled = True
             self._tagged_text.disable_tags()
-        if not self._emitter.has_open(REASONING_KEY):
+
+    def _outranks(self, source: str) -> bool:
+        """Return whether a place is trusted more than the one that reasoning is read from."""
+        later = self._later_reasoning
+        if later is not None and _SOURCES.index(source) > _SOURCES.index(later.source):
+            return False
+        return _SOURCES.index(source) < _SOURCES.index(self._reasoning_source)
+
+    def _emit_reasoning(self, text: str, provenance: Provenance) -> None:
+        self._reasoning_seen = self._reasoning_seen or not text.isspace()
+        if not self._emitter.has_open(self._reasoning_key):
             self._emitter.end_all_blocks()
-        self._emitter.append_or_start(REASONING_KEY, Kind.REASONING, text, provenance)
+        self._emitter.append_or_start(self._reasoning_key, Kind.REASONING, text, provenance)
+        self._reasoning_pieces.append(text)
+
+    def _hold_reasoning(self, source: str, text: str, provenance: Provenance) -> None:
+        if self._later_reasoning is None or self._later_reasoning.source != source:
+            self._compare_reasoning(final=True)
+            from_tags = self._reasoning_source == _TAGS_SOURCE
+            earlier = self._tagged_text.thought_pieces if from_tags else self._reasoning_pieces
+            self._later_reasoning = LaterReasoning(source, earlier)
+        self._later_reasoning.append(text, provenance)
+        if self._later_reasoning.differs():
+            self._emit_later_reasoning(self._later_reasoning)
+
+    def _compare_reasoning(self, *, final: bool = False) -> None:
+        """Emit the held reasoning if it is not what another place has sent.
+
+        Before the `final` comparison, text that is still shorter may become the same.
+        """
+        later = self._later_reasoning
+        if later is None:
+            return
+        differs = later.differs()
+        excess_bytes = later.excess_bytes()
+        if differs or excess_bytes > 0 or (final and excess_bytes < 0):
+            self._emit_later_reasoning(later)
+        elif excess_bytes == 0:
+            self._seal_all(self._reasoning_key, later)
+
+    def _emit_later_reasoning(self, later: LaterReasoning) -> None:
+        """Emit held reasoning as a block of its own; from now on reasoning is read from its place."""
+        self._later_reasoning = None
+        self._reasoning_source = later.source
+        self._reasoning_key = _LATER_KEY
+        self._reasoning_pieces = []
+        self._emitter.end_all_blocks()
+        for piece in later.pieces:
+            self._emit_reasoning(piece, later.provenance)
+        self._seal_all(_LATER_KEY, later)
+
+    def _seal_all(self, key: str, later: LaterReasoning) -> None:
+        for form, payload in later.seals:
+            self._emitter.seal(key, form, payload)
+        later.seals.clear()
 
     def _seal_reasoning(self, form: SealForm, payload: str) -> None:
         """Attach a seal to the latest reasoning block; start an empty one if there is none."""
         if not payload:
             return
-        if not self._emitter.has_block(REASONING_KEY):
+        if self._later_reasoning is not None:
+            self._later_reasoning.seals.append((form, payload))
+            return
+        if not self._emitter.has_block(self._reasoning_key):
             self._emitter.end_all_blocks()
-            self._emitter.start_block(REASONING_KEY, Kind.REASONING)
-        self._emitter.seal(REASONING_KEY, form, payload)
+            self._emitter.start_block(self._reasoning_key, Kind.REASONING)
+        self._emitter.seal(self._reasoning_key, form, payload)
+
+    def _close_text(self, *, broken: bool = False) -> None:
+        """Emit the text and the reasoning that were held back.
+
+        In a `broken` turn, held reasoning that is the beginning of what was emitted would have repeated the
+        rest too, so only its seals are new.
+        """
+        self._tagged_text.close()
+        self._compare_reasoning(final=not broken)
+        if broken and self._later_reasoning is not None:
+            self._seal_all(self._reasoning_key, self._later_reasoning)
 
     def _append_content(self, text: str, extra: ExtraContent | None) -> None:
         google = extra and (extra.google or extra.vertex)
         if google and google.thought and not self._tags_given:
             self._tags_given = True
             self._tagged_text.close()
-            self._tagged_text = TaggedText(self._emitter, PROFILES["thought"])
+            self._tagged_text = TaggedText(
+                self._emitter, PROFILES["thought"], before_answer=self._prepare_answer
+            )
         self._tagged_text.feed(text)
         self._chat_message.append_text("content", text)
 
@@ -263,14 +421,16 @@ class Reader:
     def _read_call(self, call: ToolCall) -> None:
         function = call.function or Function()
         arguments = string_or_json(function.arguments)
-        if not (call.id or function.name or arguments.strip("{}") or self._call_count):
-            return  # an empty placeholder, which some servers send with every message
+        continues = call.index in self._serial_and_id_by_index
+        if not (call.id or function.name or arguments.strip("{}") or continues):
+            return  # an empty placeholder, which Snowflake and others send with every message
         serial = self._call_serial(call)
         key = ("tool", serial)
         if not self._emitter.has_open(key):
             self._tagged_text.close()
-            self._emitter.end_block(REASONING_KEY)
-            self._emitter.end_block(TEXT_KEY)
+            self._compare_reasoning()
+            for block_key in (REASONING_KEY, _LATER_KEY, TEXT_KEY):
+                self._emitter.end_block(block_key)
             self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
         self._emitter.append(key, arguments)
         if present(call.extra_content):
@@ -332,14 +492,13 @@ class Reader:
         if error is not None and self._finish_reason not in ("", _ERROR_REASON):
             self._emitter.add_notice(*error)
         else:
-            read_unknown_frame(self._emitter, frame, self._tagged_text.close)
+            read_unknown_frame(self._emitter, frame, lambda: self._close_text(broken=True))
 
     def _read_error(self, error: msgspec.Raw | bytes) -> None:
-        self._tagged_text.close()
+        self._close_text(broken=True)
         self._emitter.fail(*parse_error(error))
 
     def _finish(self) -> None:
-        self._tagged_text.close()
         if self._finish_reason == _ERROR_REASON:
             self._emitter.fail("provider_error", f"{NAME} ended with the finish reason 'error'.")
             return
@@ -358,6 +517,10 @@ def _unknown(chunk: Chunk) -> bool:
 def _blank(message: Message) -> bool:
     """Return whether a message has no content: no text, no reasoning and no call."""
     return not any(getattr(message, field) for field in Message.__struct_fields__)
+
+
+def _visible_bytes(text: str) -> bytes:
+    return "".join(text.split()).encode(errors="surrogatepass")
 
 
 def _output_tokens(counts: Counts, reasoning: int | None) -> int | None:

@@ -1,5 +1,7 @@
 """Writes OpenAI Chat Completions, streamed and whole. Thoughts have the field `reasoning_content`."""
 
+import re
+
 import msgspec
 
 from thinkaloud.canon import (
@@ -15,6 +17,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.dialects.relay import RelayRules
 from thinkaloud.dialects.writer import (
+    JoinedTexts,
     ResponseFormat,
     ResponseHead,
     call_id,
@@ -47,12 +50,13 @@ class Writer:
         self._after = b',"finish_reason":null}]}\n\n'
         self._usage = chunk[:-1] + b',"choices":[],"usage":'
         self._call_indexes: dict[int, int] = {}
+        self._texts = JoinedTexts()
 
     def feed(self, event: Event, turn: Turn) -> bytes:
         """Return the chunks for an event."""
         match event:
             case BlockGrew():
-                return self._grow(turn.blocks[event.block], event.text)
+                return self._grow(turn, turn.blocks[event.block], event.text)
             case TurnStarted():
                 return self._chunk({"role": "assistant", "content": ""})
             case BlockStarted(kind=Kind.TOOL_CALL, parent=None):
@@ -70,14 +74,15 @@ class Writer:
     def _chunk(self, delta: object) -> bytes:
         return self._before + encode_json(delta) + self._after
 
-    def _grow(self, block: Block, text: str) -> bytes:
+    def _grow(self, turn: Turn, block: Block, text: str) -> bytes:
         if block.parent is not None:
             return b""
         match block.kind:
             case Kind.TEXT:
-                return self._chunk({"content": text})
+                return self._chunk({"content": self._texts.append(turn, block, text)})
             case Kind.REASONING:
-                return self._chunk(_reasoning(self._head, [(block.number, text)]))
+                joined = self._texts.append(turn, block, text)
+                return self._chunk(_reasoning(self._head, [(block.number, text)], joined))
             case Kind.TOOL_CALL:
                 call = {"index": self._call_indexes[block.number], "function": {"arguments": text}}
                 return self._chunk({"tool_calls": [call]})
@@ -98,10 +103,13 @@ class Writer:
 
 def write_whole(turn: Turn, head: ResponseHead) -> bytes:
     """Return the body of a response that is not streamed."""
-    message: dict[str, object] = {"role": "assistant", "content": turn.answer or None}
+    message: dict[str, object] = {"role": "assistant"}
     blocks = shown_blocks(turn)
+    # Before the content: whoever reads it in this order takes no tag in the answer for a thought.
     if thoughts := [block for block in blocks if block.kind is Kind.REASONING]:
-        message |= _reasoning(head, [(block.number, block.text) for block in thoughts])
+        joined = JoinedTexts().append_all(turn, thoughts, Kind.REASONING)
+        message |= _reasoning(head, [(block.number, block.text) for block in thoughts], joined)
+    message["content"] = turn.answer or None
     if calls := [_call(head, block, block.text) for block in blocks if block.kind is Kind.TOOL_CALL]:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn), "logprobs": None}
@@ -128,11 +136,10 @@ def _call(head: ResponseHead, block: Block, arguments: str) -> dict[str, object]
     return {"id": call_id(head.turn, block), "type": "function", "function": function}
 
 
-def _reasoning(head: ResponseHead, thoughts: list[tuple[int, str]]) -> dict[str, object]:
-    """Return the fields for thoughts, each given as the number of its block and its text."""
+def _reasoning(head: ResponseHead, thoughts: list[tuple[int, str]], joined: str) -> dict[str, object]:
+    """Return the fields for thoughts, each given as the number of its block and its text; or joined."""
     details = [{"type": "reasoning.text", "text": text, "index": number} for number, text in thoughts]
-    text = "".join(text for _, text in thoughts)
-    return {field: details if field == REASONING_DETAILS else text for field in head.reasoning_fields}
+    return {field: details if field == REASONING_DETAILS else joined for field in head.reasoning_fields}
 
 
 def _usage(usage: Usage) -> dict[str, object] | None:
@@ -175,6 +182,8 @@ RESPONSE_FORMAT = ResponseFormat(
     openai_error,
     relay_rules=RelayRules(
         thought_marks=(b'"reasoning_content"',),
+        # Some servers send an empty reason, or null, with every chunk.
+        end_mark=re.compile(rb'"(?:finish|stop)_reason"\s*:\s*(?:"[^"]|\d)|data:\s*\[DONE\]'),
         foreign_marks=(b'"reasoning"', b'"reasoning_details"'),
         is_usage=_is_usage,
     ),

@@ -36,6 +36,8 @@ _FINISH_BY_INCOMPLETE_REASON = {
     "content_filter": Finish.REFUSAL,
 }
 _CLIENT_CALL_TYPES = ("function_call", "custom_tool_call")
+_SILENT_TYPES = ("mcp_list_tools", "compaction")
+"""Items that are no call and have nothing to show: they are only sent back."""
 _TEXT_EVENTS = {
     "output_text.delta": (Kind.TEXT, "content"),
     "output_text.done": (Kind.TEXT, "content"),
@@ -225,7 +227,7 @@ class Reader:
             self._emitter.start_block(
                 key, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
             )
-        elif _item_type(item) not in ("message", ""):
+        elif _item_type(item) not in ("message", "", *_SILENT_TYPES):
             self._has_client_calls = self._has_client_calls or item.type in _CLIENT_CALL_TYPES
             self._emitter.start_block(
                 key, Kind.TOOL_CALL, name=item.name or _item_type(item), call_id=item.call_id or ""
@@ -288,6 +290,9 @@ class Reader:
                 self._emitter.seal(key, form, raw_json(raw))
             case "message":
                 self._append_unstreamed_parts(key, "content", Kind.TEXT, item.content)
+            case item_type if item_type in _SILENT_TYPES:
+                if has_error(item.error):
+                    self._emitter.add_notice(item_type, parse_error(item.error)[1])
             case _:
                 self._finish_call(key, item)
         self._texts.end(key)

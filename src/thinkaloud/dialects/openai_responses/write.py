@@ -4,6 +4,8 @@ Thoughts are summary parts of reasoning items, because that is what clients show
 an item is a reference of ours; the provider's own data stays in the gateway.
 """
 
+import re
+
 from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
@@ -251,5 +253,12 @@ def _usage(usage: Usage) -> dict[str, object]:
 
 
 RESPONSE_FORMAT = ResponseFormat(
-    Writer, write_whole, openai_error, relay_rules=RelayRules(thought_marks=(b'"reasoning"',))
+    Writer,
+    write_whole,
+    openai_error,
+    relay_rules=RelayRules(
+        thought_marks=(b'"reasoning"',),
+        # The end of an item is not the end of the answer: any number of items may follow.
+        end_mark=re.compile(rb'(?m:"type"\s*:\s*"|^event:\s*)response\.(?:completed|incomplete|failed)\b'),
+    ),
 )

@@ -11,7 +11,7 @@ from thinkaloud.dialects.tags.markers import CallStarted, Piece, compile_markers
 
 _HEADER_MARKERS = compile_markers(message=("<|message|>",))
 _BODY_MARKERS = compile_markers(
-    end=("<|end|>", "<|call|>", "<|return|>", "<|eom|>"), start=("<|start|>", "<|channel|>")
+    end=("<|end|>", "<|call|>", "<|return|>", "<|eom|>", "<|eot|>"), start=("<|start|>", "<|channel|>")
 )
 _HEADER_STARTS = ("<|start|>", "<|channel|>", "<|message|>", "to=")
 _MAX_HEADER_START = 11

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from thinkaloud.canon import Kind
 from thinkaloud.dialects.tags.harmony import HarmonySplitter
 from thinkaloud.dialects.tags.markers import Markers, Piece, Reclassified, compile_markers
-from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 
 
 class Splitter(Protocol):
@@ -38,6 +38,43 @@ class Splitter(Protocol):
 def make_splitter(profile: TagProfile) -> Splitter:
     """Create the splitter for a profile."""
     return HarmonySplitter() if profile.channels else ThinkTagSplitter(profile)
+
+
+class LoneCloseWatch:
+    """Looks for a closing marker in an answer that no marker in it opened, however the text is chunked.
+
+    `setting` is the name of the profile that would read it as the end of a thought.
+    """
+
+    def __init__(self, profile: TagProfile, setting: str) -> None:
+        self.setting = setting
+        self.ended = False
+        self._markers = tuple(marker for pair in profile.pairs for marker in pair)
+        self._closes = tuple(pair[1] for pair in profile.pairs)
+        self._longest = max(map(len, self._markers))
+        self._first_characters = {marker[0] for marker in self._markers}
+        self._tail = ""
+
+    def find(self, text: str) -> str:
+        """Return the closing marker if this text completes it; once `ended`, none can be lone any more."""
+        window = self._tail + text
+        if not any(character in window for character in self._first_characters):
+            self._tail = ""
+            return ""
+        positions = [(window.find(marker), marker) for marker in self._markers if marker in window]
+        if not positions:
+            self._tail = window[1 - self._longest :]
+            return ""
+        self.ended = True
+        _, first = min(positions)
+        return first if first in self._closes else ""
+
+
+def watch_lone_close(profile: TagProfile) -> LoneCloseWatch | None:
+    """Return a watch for a profile in which such a marker is plain text, but ends a thought in a variant."""
+    setting = f"{profile.name}_either"
+    literal = profile.lone_close == "literal" and not profile.starts_inside
+    return LoneCloseWatch(profile, setting) if literal and setting in PROFILES else None
 
 
 class _State(NamedTuple):

@@ -3,15 +3,17 @@
 Without a given profile, the model's name selects one when the first text arrives.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from thinkaloud.canon import Kind, Provenance
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.tags.families import profile_for_model
 from thinkaloud.dialects.tags.markers import CallStarted, Piece, Reclassified
 from thinkaloud.dialects.tags.profiles import TagProfile
-from thinkaloud.dialects.tags.splitter import Splitter, make_splitter
+from thinkaloud.dialects.tags.splitter import LoneCloseWatch, Splitter, make_splitter, watch_lone_close
 
+LONE_CLOSE = "lone_closing_tag"
+"""The code of the notice about a closing tag that nothing opened."""
 REASONING_KEY = "reasoning"
 TEXT_KEY = "text"
 
@@ -20,6 +22,7 @@ class TaggedText:
     """Emits text as reasoning, answer and tool call blocks, one open block at a time.
 
     `key` is the key of the answer's block, for a dialect that may have several texts in a turn.
+    `before_answer` is called before each text of an answer, unless it is blank.
     """
 
     def __init__(
@@ -29,6 +32,7 @@ class TaggedText:
         *,
         raw: bool = False,
         key: Hashable = TEXT_KEY,
+        before_answer: Callable[[], None] | None = None,
     ) -> None:
         self._emitter = emitter
         self._profile = profile
@@ -38,8 +42,14 @@ class TaggedText:
         self._splitter: Splitter | None = None
         self._plain = False
         self._disabled = False
+        self._before_answer = before_answer
+        self._emitting = False
+        self._lone_close: LoneCloseWatch | None = None
         self._call_count = 0
-        self.thought_seen = False
+        self._answer_pieces: list[str] = []
+        """The text of the open answer block, which a closing tag may still make a thought."""
+        self.thought_pieces: list[str] = []
+        """The text of all thoughts so far."""
 
     def feed(self, text: str) -> None:
         """Split and emit more text."""
@@ -47,13 +57,29 @@ class TaggedText:
             self._append(Kind.TEXT, text)
             return
         if self._splitter is None:
-            self._splitter = make_splitter(
-                self._profile or profile_for_model(self._emitter.model, raw=self._raw)
-            )
+            profile = self._chosen_profile()
+            self._splitter = make_splitter(profile)
+            self._lone_close = self._lone_close or watch_lone_close(profile)
+        self._emitting = True
         self._emit(self._splitter.feed(text))
+        self._emitting = False
         if self._splitter.inert or (self._disabled and self._between_tags(self._splitter)):
             self.close()
             self._plain = True
+
+    def opens(self, text: str) -> bool:
+        """Return whether a text begins with an opening tag. A thought that a template has opened is none."""
+        start = text.lstrip()
+        return any(start.startswith(opening) for opening, _ in self._chosen_profile().pairs)
+
+    def _chosen_profile(self) -> TagProfile:
+        return self._profile or profile_for_model(self._emitter.model, raw=self._raw)
+
+    @property
+    def thought_begun(self) -> bool:
+        """Whether a thought was read, or a tag has opened one."""
+        inside = self._splitter is not None and self._splitter.inside
+        return inside or any(not piece.isspace() for piece in self.thought_pieces)
 
     @property
     def plain(self) -> bool:
@@ -67,6 +93,9 @@ class TaggedText:
         is still read to its end.
         """
         self._disabled = True
+        self._lone_close = None
+        if self._emitting:
+            return  # `feed` still has text to emit, and then looks whether a tag is open
         if self._splitter is None or self._between_tags(self._splitter):
             self.close()
             self._plain = True
@@ -92,25 +121,47 @@ class TaggedText:
                 self._append(*piece)
 
     def _reclassify(self, piece: Reclassified) -> None:
-        key = self._reasoning_key if piece.kind is Kind.TEXT else self._text_key
-        if piece.kind is Kind.REASONING and not self._emitter.has_open(key):
-            return  # there is no text before the marker; an earlier text block stays what it is
-        self._emitter.reclassify(key, piece.kind, piece.tail)
-        self._emitter.end_block(key)
+        if piece.kind is Kind.TEXT:
+            self._emitter.reclassify(self._reasoning_key, piece.kind, piece.tail)
+        elif self._emitter.has_open(self._text_key):
+            # Without text before the marker, an earlier text block stays what it is.
+            self.thought_pieces += self._answer_pieces
+            self._answer_pieces.clear()
+            self._emitter.reclassify(self._text_key, piece.kind, piece.tail, new_key=self._reasoning_key)
 
     def _append(self, kind: Kind, text: str) -> None:
-        key = self._text_key
+        key = self._text_key if kind is Kind.TEXT else self._reasoning_key
         if kind is not Kind.TEXT:
-            key = self._reasoning_key
-            self.thought_seen = self.thought_seen or not text.isspace()
+            self.thought_pieces.append(text)
+        if kind is Kind.TEXT and self._lone_close is not None:
+            self._look_for_lone_close(self._lone_close, text)
+        if self._before_answer is not None and kind is Kind.TEXT and not text.isspace():
+            self._before_answer()
         if not self._emitter.has_open(key):
+            if kind is Kind.TEXT:
+                self._answer_pieces.clear()
             if self._text_key == TEXT_KEY:
                 self._emitter.end_all_blocks(except_key=key)
             else:
                 self._emitter.end_block(self._reasoning_key if kind is Kind.TEXT else self._text_key)
+        if kind is Kind.TEXT and not self._plain:
+            self._answer_pieces.append(text)
         self._emitter.append_or_start(
             key, kind, text, Provenance.UNKNOWN if kind is Kind.TEXT else Provenance.RAW
         )
+
+    def _look_for_lone_close(self, watch: LoneCloseWatch, text: str) -> None:
+        """Tell how to read a closing tag that nothing opened, which stays in the answer."""
+        marker = "" if self.thought_pieces else watch.find(text)
+        if marker:
+            model = self._emitter.model or "this model"
+            self._emitter.add_notice(
+                LONE_CLOSE,
+                f"The answer has {marker} without an opening tag, and it stays there: the chat template of "
+                f"{model} is not known to open a thought. If it does, set `tags` to {watch.setting!r}.",
+            )
+        if marker or watch.ended or self.thought_pieces:
+            self._lone_close = None
 
     def _start_call(self, name: str) -> None:
         self._emitter.end_all_blocks()
