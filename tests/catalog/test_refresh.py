@@ -11,6 +11,7 @@ from thinkaloud.catalog import (
     builtin_catalog,
     builtin_texts,
     compare_models,
+    find_model,
     list_models,
     new_rows,
     parse_catalog,
@@ -21,7 +22,33 @@ CATALOG = builtin_catalog()
 
 
 def test_list_models_returns_every_model_in_catalog_order() -> None:
-    assert [listed.id for listed in list_models(CATALOG)] == list(CATALOG.models)
+    listed_rows = [find_model(CATALOG, listed.id) for listed in list_models(CATALOG)]
+    assert list(dict.fromkeys(row.id for row in listed_rows if row)) == list(CATALOG.models)
+
+
+def test_families_are_listed_by_the_ids_of_their_models() -> None:
+    listings = {listed.id: listed for listed in list_models(CATALOG)}
+    assert "magistral" not in listings
+    assert listings["magistral-medium-latest"].providers == ("mistral",)
+    assert (listings["qwen-plus"].providers, listings["qwen-plus"].family) == (("dashscope",), False)
+    assert (listings["seed-oss"].family, listings["seed-oss"].providers[0]) == (True, "vllm")
+
+
+def test_retired_models_are_left_out_from_their_date_on_unless_a_local_server_may_have_them() -> None:
+    before, after = (
+        {listed.id: listed for listed in list_models(CATALOG, today=today)}
+        for today in ("2026-07-23", "2026-07-24")
+    )
+    assert before["deepseek-r1"].providers == ("deepseek", "openrouter", "together", "ollama")
+    assert after["deepseek-r1"].providers == ("ollama",)
+    assert "deepseek-v3.2" in before
+    assert "deepseek-v3.2" not in after
+
+
+def test_provider_that_alone_retired_a_model_is_left_out() -> None:
+    listed = {row.id: row.providers for row in list_models(CATALOG, today="2026-11-01")}
+    assert "vertex" not in listed["gemini-2.5-pro"]
+    assert "gemini" in listed["gemini-2.5-pro"]
 
 
 def test_list_models_filters_thinking_models() -> None:

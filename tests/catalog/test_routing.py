@@ -12,8 +12,10 @@ from thinkaloud.catalog import (
     Route,
     builtin_catalog,
     builtin_texts,
+    find_model,
     has_thinking_suffix,
     key_missing_error,
+    list_models,
     parse_catalog,
     resolve_thinking,
     retirement_note,
@@ -289,7 +291,7 @@ def test_every_vendor_spelling_of_a_provider_is_a_name() -> None:
     for model in CATALOG.models.values():
         for spelling in model.at.values():
             if "/" in spelling:
-                assert find_route(spelling.replace("*", model.id)).model.id == model.id
+                assert find_model(CATALOG, spelling.replace("*", model.id)) == model
 
 
 def test_a_retired_model_names_its_successor() -> None:
@@ -353,9 +355,15 @@ def test_replay_rule_of_a_route(name: str, replay: str) -> None:
 
 
 def test_every_model_has_a_route_by_its_id() -> None:
-    for name, model in CATALOG.models.items():
+    for listed in list_models(CATALOG):
+        if listed.family:
+            continue
+        model = find_model(CATALOG, listed.id)
+        assert model is not None
         for thinking in (False, True):
-            chosen = find_route(name, thinking=thinking)
+            chosen = find_route(f"{listed.providers[0]}/{listed.id}", thinking=thinking)
+            assert chosen.model == model
+            chosen = find_route(listed.id, thinking=thinking)
             allowed = (model.at_with_thinking if thinking else ()) or tuple(model.at)
             assert chosen.provider.name in allowed
             assert chosen.model == model
@@ -416,3 +424,12 @@ def test_the_longest_alias_that_matches_is_used() -> None:
 def test_alias_that_leads_nowhere_is_refused(aliases: str, message: str) -> None:
     with pytest.raises(BadCatalog, match=message):
         parse_catalog(*builtin_texts(), aliases, names=["r", "p", "m", "my.toml"])
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "unbounded"),
+    [("nova-2", "high", True), ("nova-2", "low", False), ("nova-2", "", False), ("gpt-5", "", False)],
+)
+def test_unbounded_effort_is_one_of_the_model(name: str, effort: str, unbounded: bool) -> None:
+    """No effort is not the effort of a model that has none."""
+    assert find_route(name).unbounded(effort) is unbounded

@@ -171,7 +171,6 @@ def test_no_two_rows_claim_the_same_name() -> None:
         ("grok-4.20-beta", "grok-4.20-reasoning"),
         ("mistral-small-2603", "mistral-small-4"),
         ("mistral-medium", "mistral-medium-3.5"),
-        ("gemini-flash-lite-latest", "gemini-flash-latest"),
         ("gemini-3.5-flash-lite", "gemini-3.5-flash-lite"),
         ("mistral-medium-latest", "mistral-medium-3.5"),
         ("mistral-large-latest", "mistral-large-3"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from typing import Any
 
 import pytest
 from tests.simulators.rule_cases import (
@@ -43,6 +44,8 @@ BOUND = with_fields(MANUAL, model="claude-opus-5-5", thinking={"type": "adaptive
 PLAIN = with_fields(MANUAL, thinking=None, tools=None)
 OPUS_5 = with_fields(PLAIN, model="claude-opus-5")
 DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+THREADED = with_fields(BOUND, thread={"type": "create"})
+THREADS = KEY_HEADERS | {"anthropic-beta": "message-threads-2026-08-12"}
 BETA = KEY_HEADERS | {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
 
 
@@ -116,6 +119,17 @@ def with_empty_text(body: Json, message: Json) -> Json:
     return request
 
 
+def continued(**fields: Any) -> BuildRequest:
+    """Return the request that continues the thread: only what is new, and these fields."""
+
+    def ask(body: Json, message: Json) -> Json:
+        new = with_tool_results(body, message)["messages"][-1:]
+        thread = {"type": "continue", "previous_message_id": message["id"]}
+        return with_fields(body, **{"messages": new, "tools": None, "thread": thread, **fields})
+
+    return ask
+
+
 MARKED = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
 
 CASES = [
@@ -148,6 +162,56 @@ CASES = [
         opening=BOUND,
         headers=BETA,
         refused_headers=KEY_HEADERS,
+    ),
+    RuleCase(
+        "anthropic.thread-header",
+        unchanged,
+        continued(),
+        "thread: Extra inputs are not permitted",
+        opening=THREADED,
+        headers=THREADS,
+        refused_headers=KEY_HEADERS,
+    ),
+    RuleCase(
+        "anthropic.thread-fields",
+        unchanged,
+        with_changes(fallbacks=[{"model": "claude-opus-5"}]),
+        "not supported together with: fallbacks",
+        opening=THREADED,
+        headers=THREADS,
+    ),
+    RuleCase(
+        "anthropic.thread-known",
+        continued(),
+        continued(thread={"type": "continue", "previous_message_id": "msg_none"}),
+        "No thread was found for 'msg_none'",
+        404,
+        opening=THREADED,
+        headers=THREADS,
+    ),
+    RuleCase(
+        "anthropic.thread-last",
+        continued(),
+        continued(),
+        "has already been continued",
+        opening=THREADED,
+        headers=THREADS,
+    ),
+    RuleCase(
+        "anthropic.thread-repeated",
+        unchanged,
+        continued(tools=TOOLS),
+        "tools: may not be set",
+        opening=THREADED,
+        headers=THREADS,
+    ),
+    RuleCase(
+        "anthropic.thread-fixed",
+        unchanged,
+        continued(output_config={"effort": "low"}),
+        "differing field(s): output_config",
+        opening=THREADED,
+        headers=THREADS,
     ),
     RuleCase(
         "anthropic.thinking-type",

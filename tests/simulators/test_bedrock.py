@@ -18,6 +18,7 @@ from tests.simulators.rule_cases import (
 
 import thinkaloud
 from thinkaloud.simulators.bedrock_rules import MODELS
+from thinkaloud.view.state import HiddenReason, hidden_reason
 
 PATH = f"/model/{MODELS[0]}/converse"
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
@@ -115,6 +116,41 @@ CASES: list[RuleCase] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
 def test_bedrock_rule(case: RuleCase) -> None:
     check_case("bedrock", PATH, OPENING, case, lambda error: str(error["message"]))
+
+
+NOVA: Json = {"messages": OPENING["messages"]}
+NOVA_PATH = "/model/global.amazon.nova-2-lite-v1:0/converse"
+HIGH = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}}
+NOVA_CASES = [
+    RuleCase(
+        "bedrock.nova",
+        with_changes(additionalModelRequestFields=HIGH),
+        with_changes(additionalModelRequestFields=HIGH, inferenceConfig={"maxTokens": 900}),
+        "maxTokens must be unset",
+    ),
+    RuleCase(
+        "bedrock.nova", unchanged, with_changes(additionalModelRequestFields=THINKING), "Malformed input"
+    ),
+    RuleCase(
+        "bedrock.nova",
+        with_changes(inferenceConfig={"temperature": 0.5, "topP": 0.9}),
+        with_changes(additionalModelRequestFields={"reasoningConfig": {"type": "enabled"}}),
+        "reasoning config value is invalid",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", NOVA_CASES)
+def test_nova_rule(case: RuleCase) -> None:
+    check_case("bedrock", NOVA_PATH, NOVA, case, lambda error: str(error["message"]))
+
+
+def test_thought_of_nova_is_withheld() -> None:
+    script = [{"thinking": "It is summer.", "text": "Yes, quite."}]
+    for path in (NOVA_PATH, f"{NOVA_PATH}-stream"):
+        reply = request_once("bedrock", path, {**NOVA, "additionalModelRequestFields": HIGH}, script=script)
+        thought, text = thinkaloud.read(reply.body, "bedrock_converse").blocks
+        assert (thought.text, hidden_reason(thought), text.text) == ("", HiddenReason.REDACTED, "Yes, quite.")
 
 
 def test_event_stream_has_the_turn_of_the_whole_response() -> None:

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 from aiohttp import web
+from tests.patience import PATIENCE_S
 
 from thinkaloud.loopback import HOST, listen
 
@@ -53,3 +54,23 @@ def test_connection_that_is_accepted_last_is_closed_with_the_server(passes: int)
         with asyncio.run(story()):
             gc.collect()
     assert not [str(one.message) for one in recorded if "unclosed transport" in str(one.message)]
+
+
+def test_connection_that_a_client_keeps_does_not_keep_the_server() -> None:
+    """As every HTTP client does between two requests. Since Python 3.12, asyncio waits for such a client."""
+
+    async def respond(_: web.Request) -> web.StreamResponse:
+        return web.Response(text="done")
+
+    async def story() -> tuple[bytes, bytes]:
+        async with listen(respond, max_body_bytes=1_000) as port:
+            reader, writer = await asyncio.open_connection(HOST, port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            response = await reader.readuntil(b"done")
+        rest = await reader.read()
+        writer.close()
+        return response, rest
+
+    response, rest = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
+    assert b"200 OK" in response
+    assert rest == b"", "the server has closed the connection"

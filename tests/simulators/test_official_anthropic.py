@@ -81,6 +81,41 @@ def test_streamed_response_and_tool_result() -> None:
     with_client(ask, [TURN])
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_tool_runner_completes_a_loop_over_a_thread(stream: bool) -> None:
+    """The library sends the conversation once. Each later request has the new results and an id only."""
+
+    async def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return f"18 degrees in {city}"
+
+    async def run_ask() -> None:
+        script = [TURN, TURN, TURN, {"thinking": "All is known.", "text": "Yes."}]
+        async with run_simulator("anthropic", script=script) as server:
+            client = anthropic.AsyncAnthropic(api_key="sim-key", base_url=server.base_url, max_retries=0)
+            async with client:
+                request = ASK | {"tools": [anthropic.beta_async_tool(get_weather)], "system": "Be short."}
+                final = await client.beta.messages.tool_runner(**request, stream=stream).until_done()
+            threads = [received.body["thread"]["type"] for received in server.requests]
+            assert final.content[-1].text == "Yes."
+            assert threads == ["create", "continue", "continue", "continue"]
+            assert [len(received.body["messages"]) for received in server.requests] == [1, 1, 1, 1]
+            assert server.refusals == []
+
+    asyncio.run(run_ask())
+
+
+def test_library_replays_a_thread_that_the_simulator_lost() -> None:
+    async def ask(client: Any) -> None:
+        thread = client.beta.messages.thread(**ASK | {"tools": [], "messages": []})
+        await thread.send({"role": "user", "content": "Hello."})
+        thread._state._thread.previous_message_id = "msg_none"
+        assert (await thread.send({"role": "user", "content": "And now?"})).stop_reason == "end_turn"
+        assert len(thread.messages) == 4
+
+    with_client(ask, [{"text": "Hello."}, {"text": "Now too."}])
+
+
 def test_a_redacted_thought() -> None:
     async def ask(client: Any) -> None:
         message = await client.messages.create(**ASK)

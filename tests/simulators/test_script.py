@@ -1,6 +1,7 @@
 """Scripts, default answers, seals, and the server's record of requests."""
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.simulators.rule_cases import Json, post_json, request_once, with_simulator
 from tests.simulators.test_anthropic import CASES as ANTHROPIC
 from tests.simulators.test_bedrock import CASES as BEDROCK
+from tests.simulators.test_bedrock import NOVA_CASES as NOVA
 from tests.simulators.test_chat_family import CASES as CHAT
 from tests.simulators.test_cohere import CASES as COHERE
 from tests.simulators.test_gemini_and_ollama import CASES as GEMINI
@@ -34,7 +36,8 @@ BODY: Json = {
 
 def test_every_rule_has_a_case_and_a_source() -> None:
     rules = [rule for api in APIS.values() for rule in api.rules]
-    tried = {case.rule for case in (*ANTHROPIC, *BEDROCK, *CHAT, *COHERE, *GEMINI, *OLLAMA, *RESPONSES, *XAI)}
+    groups = (ANTHROPIC, BEDROCK, NOVA, CHAT, COHERE, GEMINI, OLLAMA, RESPONSES, XAI)
+    tried = {case.rule for case in chain.from_iterable(groups)}
     assert sorted(rule.id for rule in rules) == sorted(tried)
     assert [rule.id for rule in rules if not rule.source or not rule.forbids] == []
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)

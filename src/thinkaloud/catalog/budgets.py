@@ -32,6 +32,8 @@ def with_answer_room(
     parameters: ThinkingParameters, route: Route, max_tokens: int | None
 ) -> ThinkingParameters:
     """Set max_tokens within the limits of the route, and so that it exceeds the thinking budget."""
+    if route.unbounded(parameters.effort):
+        return _without_output_limit(parameters, route, max_tokens)
     parameters = _within_output_limit(parameters, route)
     max_tokens, note = _check_max_tokens(route, max_tokens)
     parameters = replace(parameters, notes=(*parameters.notes, *([note] if note else [])))
@@ -48,6 +50,18 @@ def with_answer_room(
         f"It was raised to {raised}."
     )
     return replace(parameters, max_tokens=raised, notes=(*parameters.notes, note))
+
+
+def _without_output_limit(
+    parameters: ThinkingParameters, route: Route, max_tokens: int | None
+) -> ThinkingParameters:
+    if max_tokens is None:
+        return parameters
+    note = (
+        f"{route.model_id} takes no max_tokens with the effort {parameters.effort}, so it was not sent. "
+        "Ask for less thinking to limit the answer."
+    )
+    return replace(parameters, notes=(*parameters.notes, note))
 
 
 def _check_max_tokens(route: Route, max_tokens: int | None) -> tuple[int | None, str]:

@@ -38,7 +38,7 @@ FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
 _SECTIONS = ("providers", "models", "replays")
 _ALIASES = "aliases"
-_NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor", "deployment_of", "family")
+_NOT_INHERITED = ("names", "at", "ids", "thinking_id", "retires", "successor", "deployment_of", "family")
 
 _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
@@ -208,6 +208,7 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
     for model in catalog.models.values():
         location = merger.location("models", model.id)
         _check_all_known(model.at, catalog.providers, f"{location}: at")
+        _check_all_known(model.ids, model.at, f"{location}: ids")
         _check_all_known(model.at_with_thinking, model.at, f"{location}: at_with_thinking")
         _check_all_known(model.replay, catalog.providers, f"{location}: replay")
         _check_all_known(model.cache, catalog.providers, f"{location}: cache")
@@ -326,6 +327,8 @@ class ModelListing(msgspec.Struct, frozen=True):
 
     id: str
     providers: tuple[str, ...]
+    family: bool
+    """Whether the id stands for a family. One of its models has to be named to be asked."""
     with_thinking: tuple[str, ...]
     thinking: ThinkingSupport
     on_by_default: bool
@@ -340,20 +343,63 @@ class ModelListing(msgspec.Struct, frozen=True):
     source: str
 
 
-def list_models(catalog: Catalog, *, thinking: bool = False) -> list[ModelListing]:
-    """List the models in catalog order; with `thinking`, only those that can think."""
-    return [
-        _model_listing(model)
-        for model in catalog.models.values()
-        if not thinking or model.thinking is not ThinkingSupport.NONE
-    ]
+def list_models(catalog: Catalog, *, today: str = "", thinking: bool = False) -> list[ModelListing]:
+    """List the models in catalog order; with `thinking`, only those that can think.
+
+    With `today`, an ISO date, models that their vendor has retired are left out. A local server may have
+    them still.
+    """
+    listings: list[ModelListing] = []
+    for model in catalog.models.values():
+        if thinking and model.thinking is ThinkingSupport.NONE:
+            continue
+        retired_by_vendor = retired(model, next(iter(model.at), ""), today)
+        available = []
+        for name in model.at:
+            gone = retired_by_vendor or retired(model, name, today)
+            if not gone or catalog.providers[name].local:
+                available.append(name)
+        if available or not model.at:
+            listings += _model_listings(model, available)
+    return listings
 
 
-def _model_listing(model: Model) -> ModelListing:
+def retired(model: Model, provider: str, today: str) -> bool:
+    """Return whether a provider no longer serves a model."""
+    return model.retires.get(provider, "9999") <= today
+
+
+def family_at(model: Model, provider: Provider) -> bool:
+    """Return whether the row's id is no model at this provider. A local server names models as it likes."""
+    is_pattern = "*" in model.at.get(provider.name, "")
+    return is_pattern and not provider.local and model.id not in _ids_at(model, provider.name)
+
+
+def _ids_at(model: Model, provider: str) -> tuple[str, ...]:
+    """Return the ids to list at a provider. A row that declares none is not a family."""
+    if model.ids and "*" in model.at[provider]:
+        return model.ids.get(provider, ())
+    return (model.id,)
+
+
+def _model_listings(model: Model, available: Sequence[str]) -> list[ModelListing]:
+    """Return a line for each id of a model, or one for the family if none is known."""
+    providers_by_id: dict[str, list[str]] = {}
+    for name in available:
+        for listed_id in _ids_at(model, name):
+            providers_by_id.setdefault(listed_id, []).append(name)
+    lines = [_model_listing(model, listed_id, providers) for listed_id, providers in providers_by_id.items()]
+    return lines or [_model_listing(model, model.id, available, family=bool(model.ids))]
+
+
+def _model_listing(
+    model: Model, listed_id: str, providers: Sequence[str], *, family: bool = False
+) -> ModelListing:
     return ModelListing(
-        id=model.id,
-        providers=tuple(model.at),
-        with_thinking=model.at_with_thinking or tuple(model.at),
+        id=listed_id,
+        providers=tuple(providers),
+        family=family,
+        with_thinking=model.at_with_thinking or tuple(providers),
         thinking=model.thinking,
         on_by_default=model.on_by_default,
         control=model.control,

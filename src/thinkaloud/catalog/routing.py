@@ -8,10 +8,13 @@ missing, the request fails instead of using another one.
 from collections.abc import Callable
 from difflib import get_close_matches
 
+import msgspec
+
 from thinkaloud.canon import KeyMissing, UnknownModel
 from thinkaloud.catalog.catalog import (
     THINKING_SUFFIX,
     Catalog,
+    family_at,
     find_alias,
     find_model,
     provider_model_id,
@@ -53,10 +56,13 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
         reasons += _rename_reasons(base_name, model_id, provider)
     else:
         model_id, model = _pinned_model(provider, model, base_name, thinking or suffixed, reasons)
+    if base_name.lower() == model.id.lower() and family_at(model, provider):
+        raise _family_error(model, provider)
     if thinking or suffixed:
         model_id = _thinking_model_id(model, provider, model_id, base_name if suffixed else "", reasons)
+    places = model.places.get(provider.name)
     return Route(
-        provider=provider,
+        provider=provider if places is None else msgspec.structs.replace(provider, places=places),
         model=model,
         model_id=model_id,
         replay=_replay_row(catalog, model, provider),
@@ -214,6 +220,14 @@ def _unknown_model_error(catalog: Catalog, name: str) -> UnknownModel:
         f"Unknown model {name!r}: it is not in the catalog and does not start with a provider. {hint}"
         f"Add the provider, such as openrouter/{name}, or add a row for the model to your own catalog file."
     )
+
+
+def _family_error(model: Model, provider: Provider) -> UnknownModel:
+    ids = [f"{provider.name}/{name}" for name in model.ids.get(provider.name, ())]
+    advice = f"Use one of its models, such as {' or '.join(ids[:3])}"
+    if not ids:
+        advice = f"Name one of its models as {provider.name} spells it"
+    return UnknownModel(f"{model.id!r} is a family of models at {provider.name}. {advice}. Nothing was sent.")
 
 
 def _similar_providers(catalog: Catalog, name: str) -> list[str]:

@@ -46,6 +46,8 @@ class ThinkingVisibility(StrEnum):
     FULL = "full"
     SUMMARY = "summary"
     ENCRYPTED = "encrypted"
+    WITHHELD = "withheld"
+    """A placeholder in place of the text."""
 
 
 class InputKind(StrEnum):
@@ -81,6 +83,8 @@ class CacheForm(StrEnum):
 
 
 SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed")
+REFUSED_WHEN_UNBOUNDED = ("temperature", "top_p")
+"""Sampling parameters that a model does not take with its `unbounded_effort`."""
 
 
 class ReplayScope(StrEnum):
@@ -211,6 +215,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
     at: dict[str, str] = msgspec.field(default_factory=dict)
     """The model id at each provider, in order of preference. `*` is replaced by the name the user typed."""
+    ids: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Ids to list by provider, where `at` has a `*`. A row with this field is a family."""
     deployment_of: str = ""
     """The row of the model behind a name of the user's own, such as a deployment at Azure."""
     family: tuple[str, ...] = ()
@@ -230,6 +236,10 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_output_tokens: int | None = None
     visible: ThinkingVisibility = ThinkingVisibility.FULL
     omitted_by_default: bool = False
+    places: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    """The places of its parameters by provider, where they differ from those of the provider's row."""
+    unbounded_effort: str = ""
+    """The effort with which it takes no output limit and none of `REFUSED_WHEN_UNBOUNDED`."""
     replay: dict[str, str] = msgspec.field(default_factory=dict)
     """Replay rules by provider, where they differ from the provider's own."""
     template: dict[str, bool | str] = msgspec.field(default_factory=dict)
@@ -274,3 +284,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     why: tuple[str, ...] = ()
     thinking: bool = False
     """Whether thinking was requested."""
+
+    def unbounded(self, effort: str) -> bool:
+        """Return whether the model takes no output limit with this effort; empty is no effort."""
+        return bool(effort) and effort == self.model.unbounded_effort

@@ -299,6 +299,10 @@ def _with_notes(route: Route, setting: ThinkingSetting, parameters: ThinkingPara
         parameters = _add_note(
             parameters, f"{route.model_id} encrypts its thoughts, so there is no text to show."
         )
+    elif model.visible is ThinkingVisibility.WITHHELD:
+        parameters = _add_note(
+            parameters, f"{route.model_id} withholds its thoughts, so there is no text to show."
+        )
     elif not provider.shows_thinking:
         parameters = _add_note(
             parameters, f"{provider.name} does not return thoughts, so there is no text to show."

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_rules
+from thinkaloud.simulators import anthropic_cache, anthropic_history, anthropic_rules, anthropic_threads
 from thinkaloud.simulators.anthropic_cache import billed_input, input_tokens
 from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, list_models, thinking_type
@@ -117,6 +117,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     }
     if request.has_beta("thinking-binding-controls-2026-08-01"):
         message["input_transformations"] = dropped_blocks(request)
+    anthropic_threads.hold(request, message)
     stream = request.body.get("stream") is True
     return SimulatedResponse(
         message, tuple(_stream_events(message)) if stream else (), stream, headers={"request-id": "req_sim"}
@@ -167,7 +168,10 @@ def _block_events(index: int, block: Json) -> list[Json]:
 
 def _error_body(error: ApiError) -> Json:
     kind = error.kind or _ERROR_TYPES.get(error.status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_sim"}
+    detail: Json = {"type": kind, "message": error.message}
+    if error.details:
+        detail["details"] = error.details[0]
+    return {"type": "error", "error": detail, "request_id": "req_sim"}
 
 
 def _count_tokens(request: ApiRequest) -> Json | ApiError:
@@ -183,7 +187,13 @@ API = SimulatedApi(
     name="anthropic",
     base_path="",
     path_pattern=r"/v1/messages",
-    rules=(*anthropic_rules.RULES, *anthropic_cache.RULES, *anthropic_history.RULES),
+    rules=(
+        *anthropic_rules.KEY_RULES,
+        *anthropic_threads.RULES,
+        *anthropic_rules.RULES,
+        *anthropic_cache.RULES,
+        *anthropic_history.RULES,
+    ),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,
@@ -194,4 +204,5 @@ API = SimulatedApi(
     ),
     keep_alive=sse_event({"type": "ping"}, "ping"),
     overload_status=529,
+    complete=anthropic_threads.with_held_messages,
 )

@@ -212,9 +212,11 @@ def _check_output(request: ApiRequest) -> ApiError | None:
     return claude_violation(schema, "output_config.format.schema")
 
 
-RULES = (
+KEY_RULES = (
     Rule("anthropic.key", "missing or wrong key", "vendor docs: errors", _check_key),
     Rule("anthropic.version", "missing anthropic-version header", "vendor docs: versioning", _check_version),
+)
+RULES = (
     Rule(
         "anthropic.shape",
         "missing or unknown field",

@@ -36,6 +36,8 @@ class ServerState:
     items: dict[str, Json] = field(default_factory=dict)
     responses: dict[str, list[Json]] = field(default_factory=dict)
     thought_of_item: dict[str, str] = field(default_factory=dict)
+    threads: dict[str, Json] = field(default_factory=dict)
+    continued_threads: set[str] = field(default_factory=set)
     id_prefix: str = ""
     cached: set[str] = field(default_factory=set)
     """Hashes of the beginnings of requests that the prompt cache holds."""
@@ -61,6 +63,8 @@ class ApiRequest:
     signing_key: SigningKey
     state: ServerState
     key: str | None = None
+    completed: bool = False
+    """Whether the body has what the server held for it."""
 
     def has_beta(self, name: str) -> bool:
         """Return whether the request has this beta in its header."""
@@ -131,6 +135,8 @@ class SimulatedApi:
     lookups: tuple[Lookup, ...]
     keep_alive: bytes = b": keep-alive\n\n"
     overload_status: int = 503
+    complete: Callable[[ApiRequest], ApiRequest] = lambda request: request
+    """Adds to a request what the server holds for it."""
 
 
 def first_violation(rules: tuple[Rule, ...], request: ApiRequest) -> tuple[Rule, ApiError] | None:

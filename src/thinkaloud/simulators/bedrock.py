@@ -1,4 +1,4 @@
-"""Bedrock Converse: strict messages, signed thoughts of Claude, and an AWS event stream."""
+"""Bedrock Converse: strict messages, signed thoughts of Claude, withheld ones of Nova, AWS event streams."""
 
 import struct
 import zlib
@@ -15,7 +15,13 @@ from thinkaloud.simulators.api import (
     mapping,
     objects,
 )
-from thinkaloud.simulators.bedrock_rules import message_blocks, output_schema, request_messages, thinking_on
+from thinkaloud.simulators.bedrock_rules import (
+    is_nova,
+    message_blocks,
+    output_schema,
+    request_messages,
+    thinking_on,
+)
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -25,6 +31,8 @@ from thinkaloud.simulators.script import (
 )
 from thinkaloud.simulators.seals import fingerprint
 
+NOVA_THOUGHT = "[REDACTED]"
+"""All that Nova shows of a thought."""
 _STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -51,6 +59,9 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
 def _content(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     blocks: list[Json] = []
     for thought in answer.thoughts if thinking_on(request) else []:
+        if is_nova(request):
+            blocks.append({"reasoningContent": {"reasoningText": {"text": NOVA_THOUGHT}}})
+            continue
         kind = "redacted" if answer.redacted else "thinking"
         seal = request.signing_key.seal(kind=kind, model=request.model, text=fingerprint(thought))
         blocks.append(
@@ -103,8 +114,9 @@ def _block_events(block: Json) -> Iterator[tuple[str, Json]]:
         thought = block["reasoningContent"]["reasoningText"]
         for piece in split_words(thought["text"]):
             yield "contentBlockDelta", {"delta": {"reasoningContent": {"text": piece}}}
-        signature = {"signature": thought["signature"]}
-        yield "contentBlockDelta", {"delta": {"reasoningContent": signature}}
+        if "signature" in thought:
+            signature = {"signature": thought["signature"]}
+            yield "contentBlockDelta", {"delta": {"reasoningContent": signature}}
     yield "contentBlockStop", {}
 
 

@@ -1,4 +1,4 @@
-"""The rules of Bedrock Converse: blank text, the order of messages, tool results, and Claude's thoughts."""
+"""The rules of Bedrock Converse: blank text, the order of messages, tool results, and thinking."""
 
 import json
 from itertools import pairwise
@@ -10,7 +10,10 @@ from thinkaloud.simulators.seals import fingerprint
 MODELS = (
     "us.anthropic.claude-opus-4-5-20251101-v1:0",
     "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "amazon.nova-2-lite-v1:0",
+    "global.amazon.nova-2-lite-v1:0",
 )
+_NOVA_EFFORTS = ("low", "medium", "high")
 _FIELDS = {
     "messages",
     "system",
@@ -49,8 +52,18 @@ def output_schema(request: ApiRequest) -> Json | None:
 
 def thinking_on(request: ApiRequest) -> bool:
     """Return whether the request turns thinking on."""
-    fields = mapping(request.body.get("additionalModelRequestFields"))
-    return mapping(fields.get("thinking")).get("type") in ("enabled", "adaptive")
+    if is_nova(request):
+        return _nova_reasoning(request).get("type") == "enabled"
+    return _claude_thinking(request).get("type") in ("enabled", "adaptive")
+
+
+def is_nova(request: ApiRequest) -> bool:
+    """Return whether the request is for a model of Amazon, which thinks by other parameters than Claude."""
+    return "amazon.nova" in request.model
+
+
+def _nova_reasoning(request: ApiRequest) -> Json:
+    return mapping(mapping(request.body.get("additionalModelRequestFields")).get("reasoningConfig"))
 
 
 def _invalid(message: str) -> ApiError:
@@ -176,7 +189,28 @@ def _check_budget(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_nova(request: ApiRequest) -> ApiError | None:
+    """Refuse the parameters of the other model, unknown efforts, and limits with the highest effort."""
+    fields = mapping(request.body.get("additionalModelRequestFields"))
+    foreign = {"thinking", "output_config"} if is_nova(request) else {"reasoningConfig"}
+    if foreign & fields.keys():
+        return _invalid(
+            "Malformed input request: extraneous key is not permitted, please reformat your input."
+        )
+    if not thinking_on(request) or not is_nova(request):
+        return None
+    effort = _nova_reasoning(request).get("maxReasoningEffort")
+    if effort not in _NOVA_EFFORTS:
+        return _invalid("Malformed input request: the provided reasoning config value is invalid.")
+    limits = {"maxTokens", "temperature", "topP"} & mapping(request.body.get("inferenceConfig")).keys()
+    if effort == "high" and limits:
+        return _invalid(f"{', '.join(sorted(limits))} must be unset when maxReasoningEffort is high.")
+    return None
+
+
 def _check_sampling(request: ApiRequest) -> ApiError | None:
+    if is_nova(request):
+        return None
     config = mapping(request.body.get("inferenceConfig"))
     if config.get("temperature") is not None and config.get("topP") is not None:
         return _invalid("`temperature` and `top_p` cannot both be specified for this model.")
@@ -212,6 +246,12 @@ RULES = (
         "a budget under 1,024 tokens, or not below maxTokens",
         "vendor docs: extended thinking",
         _check_budget,
+    ),
+    Rule(
+        "bedrock.nova",
+        "another vendor's thinking parameters; for Nova an unknown effort, or with `high` an output limit",
+        "vendor docs: Nova 2 extended thinking, inspect_ai#3767, inspect_ai#5301, bifrost#1116",
+        _check_nova,
     ),
     Rule(
         "bedrock.sampling",

@@ -21,6 +21,8 @@ MODELS = {
     "command-a-reasoning-08-2025": CohereModel(256_000, reasons=True),
     "command-a-vision-07-2025": CohereModel(128_000, sees=True),
     "command-a-03-2025": CohereModel(256_000),
+    "command-r-plus-08-2024": CohereModel(128_000),
+    "command-r-08-2024": CohereModel(128_000),
     "command-r7b-12-2024": CohereModel(128_000),
 }
 _REQUEST_FIELDS = split_names(

@@ -36,12 +36,17 @@ MODELS = {
     "gemini-3-pro-preview": _gemini_3_model(("LOW", "HIGH")),
     "gemini-3.1-pro-preview": _gemini_3_model(_ALL_LEVELS[1:]),
     "gemini-3-flash-preview": _gemini_3_model(),
+    "gemini-3.1-flash-lite": _gemini_3_model(),
     "gemini-3.5-flash": _gemini_3_model(),
+    "gemini-3.5-flash-lite": _gemini_3_model(),
     "gemini-3.6-flash": _gemini_3_model(),
     "gemini-3.7-flash": _gemini_3_model(_ALL_LEVELS[1:]),
     "gemini-3.8-flash": _gemini_3_model(_ALL_LEVELS[1:]),
     "gemini-4-argon": _gemini_3_model(_ALL_LEVELS[1:]),
     "gemini-4-carbon": _gemini_3_model(),
+    "gemini-flash-latest": _gemini_3_model(),
+    "gemini-flash-lite-latest": _gemini_3_model(),
+    "gemini-pro-latest": _gemini_3_model(_ALL_LEVELS[1:]),
 }
 
 

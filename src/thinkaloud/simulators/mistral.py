@@ -26,14 +26,18 @@ from thinkaloud.simulators.chat_completions import (
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
 
 _CALL_ID = re.compile(r"[A-Za-z0-9]{9}")
-_EFFORTS = ("none", "high")
 
 
 class MistralModel(NamedTuple):
     """Whether a model always reasons, or can be asked to by an effort."""
 
     always_reasons: bool = False
-    takes_effort: bool = False
+    efforts: tuple[str, ...] = ()
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether an effort may be sent."""
+        return bool(self.efforts)
 
     @property
     def reasons(self) -> bool:
@@ -43,8 +47,16 @@ class MistralModel(NamedTuple):
 
 MODELS = {
     "magistral-medium-2509": MistralModel(always_reasons=True),
-    "mistral-small-latest": MistralModel(takes_effort=True),
+    "magistral-medium-latest": MistralModel(always_reasons=True),
+    "magistral-small-latest": MistralModel(always_reasons=True),
+    "mistral-small-latest": MistralModel(efforts=("none", "high")),
+    "mistral-small-2603": MistralModel(efforts=("none", "high")),
+    "mistral-medium-3.5": MistralModel(efforts=("none", "high")),
+    "mistral-medium-latest": MistralModel(efforts=("none", "high")),
+    "mistral-large-4": MistralModel(efforts=("none", "low", "medium", "high")),
+    "mistral-large-3": MistralModel(),
     "mistral-large-latest": MistralModel(),
+    "devstral-medium-latest": MistralModel(),
 }
 
 
@@ -60,7 +72,7 @@ def _check_model(request: ApiRequest) -> ApiError | None:
 
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = request.body.get("reasoning_effort")
-    if effort is None or (_model_row(request).takes_effort and effort in _EFFORTS):
+    if effort is None or effort in _model_row(request).efforts:
         return None
     return ApiError(400, f"reasoning_effort {effort} is not supported for {request.model}")
 

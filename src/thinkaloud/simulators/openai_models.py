@@ -25,14 +25,17 @@ def _model_rows() -> list[GptModel]:
     rows = [
         GptModel(name) for name in ("gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-4.1-mini", "gpt-5-chat-latest")
     ]
-    rows += [GptModel(name, _EFFORTS_TO_HIGH) for name in ("o1", "o3", "o3-mini", "o4-mini")]
+    rows += [GptModel(name, _EFFORTS_TO_HIGH) for name in ("o1", "o3", "o3-mini", "o3-pro", "o4-mini")]
     rows += [GptModel(name, ("minimal", *_EFFORTS_TO_HIGH)) for name in ("gpt-5", "gpt-5-mini", "gpt-5-nano")]
     rows += [GptModel("gpt-5-pro", ("high",), "high"), GptModel("gpt-5.1", with_none, "none")]
-    rows += [GptModel(name, with_xhigh, "none") for name in ("gpt-5.2", "gpt-5.4")]
+    gpt_5_4 = ("gpt-5.4", "gpt-5.4-mini", "gpt-5.4-nano")
+    rows += [GptModel(name, with_xhigh, "none") for name in ("gpt-5.2", *gpt_5_4)]
+    rows += [GptModel("gpt-5.3-codex", with_xhigh), GptModel("chat-latest", ("medium",))]
     rows += [GptModel(f"gpt-{number}-pro", ("medium", "high", "xhigh")) for number in ("5.2", "5.4", "5.5")]
     rows += [GptModel(f"gpt-{number}-chat-latest", ("medium",)) for number in ("5.1", "5.2", "5.3", "5.4")]
     rows += [GptModel("gpt-5.5", with_xhigh)]
-    rows += [GptModel(f"gpt-5.6-{name}", with_max, chat_tools=False) for name in ("sol", "terra", "luna")]
+    gpt_5_6 = ("gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna")
+    rows += [GptModel(name, with_max, chat_tools=False) for name in gpt_5_6]
     rows += [GptModel(name, with_max) for name in ("gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra")]
     rows += [GptModel(name, with_max[1:]) for name in ("gpt-6-astra", "gpt-6.1-sol")]
     return rows
@@ -48,6 +51,12 @@ XAI_MODELS = {
         GptModel("grok-4-1-fast-reasoning", default_effort="high"),
         GptModel("grok-4-1-fast-non-reasoning", default_effort="none"),
         GptModel("grok-4.3", ("none", *_EFFORTS_TO_HIGH), "low"),
+        *(GptModel(f"grok-{number}", _EFFORTS_TO_HIGH, "low") for number in ("4.5", "4.6")),
+        GptModel("grok-4.7", (*_EFFORTS_TO_HIGH, "xhigh"), "low"),
+        GptModel("grok-4.20-reasoning", default_effort="high"),
+        GptModel("grok-4.20-multi-agent", default_effort="high"),
+        GptModel("grok-4.20-non-reasoning", default_effort="none"),
+        GptModel("grok-build-0.1", default_effort="high"),
         GptModel("grok-3-mini", ("low", "high"), "low"),
         GptModel("grok-code-fast-1", default_effort="high"),
     )

@@ -123,6 +123,7 @@ class Simulator:
         return self._refuse("path", ApiError(404, f"Not found: {request.method} {request.path}"))
 
     async def _answer(self, request: web.Request, api_request: ApiRequest) -> web.StreamResponse:
+        api_request = self.api.complete(api_request)
         if violation := first_violation(self.api.rules, api_request):
             return self._refuse(violation[0].id, violation[1])
         answer = self.script.next_answer(self.api.read_prompt(api_request))
