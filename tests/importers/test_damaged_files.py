@@ -17,8 +17,10 @@ from tests.importers.outline import FILES, outline_of_bytes, outline_of_file, zi
 from tests.importers.test_llm_logs import MESSAGE_TABLES, RESPONSE_TABLES, database
 
 from thinkaloud.canon import Refused
-from thinkaloud.importers import DamagedFile, HistoryFile, open_history
+from thinkaloud.importers import DamagedFile, HistoryFile, llm_logs, open_history
+from thinkaloud.importers import files as files_module
 from thinkaloud.importers import json_items as items_module
+from thinkaloud.importers.source_conversation import UnreadCounter
 
 JSON_FILES = sorted(FILES.glob("*.json"))
 LINE_FILES = sorted(FILES.glob("*.jsonl"))
@@ -154,10 +156,32 @@ def test_huge_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_zip_bomb_is_read_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small zip file with a huge item is refused at the limit, not after it was unpacked."""
     monkeypatch.setattr(items_module, "MAX_ITEM_BYTES", 1_000_000)
+    monkeypatch.setattr(files_module, "MAX_UNPACKED_RATIO", 2_000)
     bomb = zipped(conversations__json=b'[{"mapping": "' + b"x" * 50_000_000)
     assert len(bomb) < 100_000
     with pytest.raises(DamagedFile, match="one item has more than"):
         outline_of_bytes(bomb)
+
+
+def test_zip_file_that_unpacks_to_too_much_is_refused_unread() -> None:
+    bomb = zipped(conversations__json=b"[" + b" " * 30_000_000 + b"]")
+    with pytest.raises(DamagedFile, match="more than 200 times as large"):
+        outline_of_bytes(bomb)
+    entries = {
+        f"conversations-{number}__json": b"[" + os.urandom(600_000).hex().encode() for number in (1, 2)
+    }
+    archive = HistoryFile(io.BytesIO(zipped(**entries)), max_unpacked_bytes=2_000_000)
+    with pytest.raises(DamagedFile, match="The limit is 1 MiB"):
+        list(archive.sessions())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_zip_file_with_a_method_that_needs_much_memory_is_refused(method: int) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("conversations.json", b"[]")
+    with pytest.raises(DamagedFile, match="packed in an unusual way"):
+        outline_of_bytes(buffer.getvalue())
 
 
 def test_names_in_a_zip_file_are_never_paths(tmp_path: Path) -> None:
@@ -206,6 +230,77 @@ def test_database_of_another_program_and_hostile_ones_are_refused(tmp_path: Path
         outline_of_file(path)
     with pytest.raises(DamagedFile, match="a file of its own"):
         outline_of_bytes(path.read_bytes())
+
+
+COMPUTED = "printf('%.*c', 200000000, 'x')"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"CREATE TABLE responses (id, prompt, response AS ({COMPUTED}))",
+        f"CREATE TABLE responses (id, prompt, response AS ({COMPUTED}) STORED)",
+    ],
+)
+def test_database_with_computed_columns_is_refused(tmp_path: Path, script: str) -> None:
+    path = tmp_path / "logs.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(script)
+    with pytest.raises(DamagedFile, match="computed columns"):
+        outline_of_file(path)
+
+
+@pytest.mark.parametrize(
+    "disguised",
+    [
+        f"CREATE VIEW responses AS SELECT 1 AS id, {COMPUTED} AS response",
+        "CREATE  VIRTUAL TABLE responses USING fts5(id, response)",
+    ],
+)
+def test_view_that_claims_to_be_a_table_is_not_read(tmp_path: Path, disguised: str) -> None:
+    """The schema of a database is a table, and a hostile file may say anything in it."""
+    path = tmp_path / "logs.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute(
+            "INSERT INTO sqlite_master VALUES ('table', 'responses', 'responses', 0, ?)", (disguised,)
+        )
+        connection.commit()
+    with pytest.raises(DamagedFile):
+        outline_of_file(path)
+
+
+def test_queries_of_a_foreign_database_can_only_read_tables(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "logs.db")) as connection:
+        connection.execute("CREATE TABLE notes (id)")
+        connection.execute("CREATE VIEW titles AS SELECT id FROM notes")
+        files_module._restrict(connection)
+        assert connection.execute("SELECT id FROM notes").fetchall() == []
+        functions, views = "SELECT upper(id) FROM notes", "SELECT id FROM titles"
+        for query in (functions, views, "ATTACH 'x' AS y", "DELETE FROM notes"):
+            with pytest.raises(sqlite3.Error):
+                connection.execute(query).fetchall()
+
+
+def test_text_that_a_database_repeats_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One fragment may be in every prompt, so a small file may hold a very long conversation."""
+    path = database(tmp_path / "logs.db", RESPONSE_TABLES)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE fragments SET content = ?", ("x" * 1_000,))
+        connection.executemany("INSERT INTO prompt_fragments VALUES ('r1', 1, ?)", ((n,) for n in range(100)))
+        connection.commit()
+    monkeypatch.setattr(llm_logs, "MAX_ITEM_BYTES", 50_000)
+    with pytest.raises(DamagedFile, match="One conversation of the database"):
+        outline_of_file(path)
+
+
+def test_fields_without_end_are_counted_as_one_kind() -> None:
+    unread = UnreadCounter()
+    unread.add_fields("a message", {f"field {number}": 1 for number in range(1_500)}, ())
+    assert len(unread.items()) == 1_001
+    assert unread.items()[0].count == 500
 
 
 def test_changed_bytes_of_a_zip_file_or_a_database_never_break_a_reader(tmp_path: Path) -> None:

@@ -37,6 +37,55 @@ def _without_lines(story: str) -> str:
     return "\n".join(line.partition(" (line ")[0] for line in story.splitlines())
 
 
+def test_gemini_cli_file_of_an_earlier_version_is_one_object() -> None:
+    head, *lines = map(msgspec.json.decode, (FILES / "gemini_cli.jsonl").read_bytes().splitlines())
+    messages = [line for line in lines if line.get("id") in ("g1", "g2")]
+    whole = msgspec.json.encode({**head, "messages": messages, "summary": "Gulls"})
+    story = outline_of_bytes(whole)
+    assert story.startswith("gemini_cli\n\nGemini CLI | gemini_cli:3c0e5a22-")
+    assert "reasoning '**Planning**" in story
+    assert "-> failed 'No such file'" in story
+
+
+def test_gemini_cli_history_that_was_replaced_is_counted() -> None:
+    head, user, _, reply, *_ = (FILES / "gemini_cli.jsonl").read_bytes().splitlines()
+    shorter = {"$set": {"messages": [msgspec.json.decode(user) | {"id": "g20", "content": "Shorter."}]}}
+    story = outline_of_bytes(b"\n".join((head, user, reply, msgspec.json.encode(shorter))))
+    assert "asked 'Shorter.'" in story
+    assert "Count the gulls" not in story
+    assert "unread: 2 x message that a shorter history replaced (line 4)" in story
+
+
+def test_gemini_cli_message_written_again_without_its_type_is_counted() -> None:
+    head, user, _, reply, *_ = (FILES / "gemini_cli.jsonl").read_bytes().splitlines()
+    again = {"id": msgspec.json.decode(user)["id"]}
+    messages = [*map(msgspec.json.decode, (user, reply)), again]
+    story = outline_of_bytes(msgspec.json.encode({**msgspec.json.decode(head), "messages": messages}))
+    assert "Count the gulls" in story
+    assert "unread: 1 x message of type ''" in story
+
+
+def test_qwen_code_line_without_an_id_is_counted() -> None:
+    head, *lines = map(msgspec.json.decode, (FILES / "qwen_code.jsonl").read_bytes().splitlines())
+    del lines[-1]["uuid"]
+    data = b"\n".join(map(msgspec.json.encode, (head, *lines)))
+    assert "unread: 1 x line without an id" in outline_of_bytes(data)
+
+
+@pytest.mark.parametrize("content", [{"parts": [{"text": "Hi."}]}, {"content": None}, {"content": []}])
+def test_claude_code_line_of_which_nothing_was_understood_is_counted(content: dict[str, object]) -> None:
+    ids = {"sessionId": "s1", "timestamp": "2026-01-05T10:00:00Z"}
+    lines = [
+        {**ids, "type": "user", "uuid": "a", "message": {"role": "user", "content": "Hello?"}},
+        {**ids, "type": "assistant", "uuid": "b", "parentUuid": "a", "message": {"id": "m1", **content}},
+        {**ids, "type": "assistant", "uuid": "c", "parentUuid": "b", "message": {"content": "Hello."}},
+    ]
+    data = b"\n".join(map(msgspec.json.encode, lines))
+    story = outline(HistoryFile(io.BytesIO(data), format_name="claude_code"))
+    assert "unread: 1 x assistant line of which nothing was understood (line 2)" in story
+    assert "text 'Hello.'" in story
+
+
 @pytest.mark.parametrize("name", ["chatgpt", "claude"])
 def test_account_export_is_read_from_its_zip_file(name: str) -> None:
     data = (FILES / f"{name}.json").read_bytes()

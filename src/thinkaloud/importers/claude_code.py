@@ -31,7 +31,7 @@ def recognises(value: Any) -> bool:
     """Return whether an item is a line of such a log."""
     kind = string(value, "type")
     if kind in ("user", "assistant"):
-        return "sessionId" in value and "message" in value
+        return "sessionId" in value and "content" in mapping(value, "message")
     return (
         (kind == "summary" and "leafUuid" in value)
         or (kind in _CONNECTORS | _OTHER_TYPES and ("sessionId" in value or "messageId" in value))
@@ -98,7 +98,10 @@ class _SessionLog:
             return node
         prompt = read_prompt(content, self._unread)
         parent = node.parent
-        for result in read_results(content, self._unread):
+        results = read_results(content, self._unread)
+        if prompt is None and not results:
+            self._unread.add("user line of which nothing was understood")
+        for result in results:
             caller = self._callers.get(result.call_id)
             if caller is None:
                 self._unread.add("tool result without a call")
@@ -117,10 +120,15 @@ class _SessionLog:
         reply = self._replies.get(reply_id)
         if reply is None:
             reply = self._replies[reply_id] = _LoggedReply(node, {**message, "content": []})
-        reply.message["content"] += array(message, "content")
+        blocks = array(message, "content")
+        if isinstance(text := message.get("content"), str):
+            blocks = [{"type": "text", "text": text}]
+        if not blocks:
+            self._unread.add("assistant line of which nothing was understood")
+        reply.message["content"] += blocks
         reply.message |= {field: message[field] for field in ("usage", "stop_reason") if message.get(field)}
         reply.ended_ms = node.at_ms
-        for block in array(message, "content"):
+        for block in blocks:
             if string(block, "type") == "tool_use":
                 self._callers[string(block, "id")] = reply
 

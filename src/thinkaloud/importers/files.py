@@ -4,7 +4,7 @@ A zip file is read as people download it: its `conversations.json` is unpacked a
 to the disk. A database is opened read-only, with bounds on what its queries may do.
 """
 
-import lzma
+import os
 import sqlite3
 import stat
 import zipfile
@@ -29,20 +29,41 @@ from thinkaloud.importers.formats import (
     JSON_FORMATS,
     JsonFormat,
 )
-from thinkaloud.importers.json_items import MIB, DamagedFile, Item, UnknownFormat, read_items
+from thinkaloud.importers.json_items import (
+    MAX_ITEM_BYTES,
+    MIB,
+    DamagedFile,
+    Item,
+    UnknownFormat,
+    read_items,
+)
 from thinkaloud.importers.source_conversation import SourceConversation, UnreadCounter, UnreadItem
 
 MAX_UNPACKED_BYTES = 8 * 1024 * MIB
-"""Of one file in a zip file. The largest account export seen had 2 GiB."""
+"""All conversations of a zip file, unpacked. The largest account export seen had 2 GiB."""
+MAX_UNPACKED_RATIO = 200
+"""How many times larger they may be than the zip file. Text is packed to a tenth, seldom to less."""
+_RATIO_FREE_BYTES = MIB
+"""A zip file may unpack to this, however small it is."""
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What account exports use. Others can ask for gigabytes of memory to unpack anything."""
 MAX_ZIP_ENTRIES = 200_000
 _CONVERSATION_FILES = ("conversations", ".json")
 _MAX_SQLITE_STEPS = 2_000_000_000
 """Steps of the database's virtual machine. A log with a million rows takes a hundredth of it."""
+_SQLITE_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_ITEM_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MIB,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+"""A value and a row have at most the size of an item of JSON."""
+_SQLITE_READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
 MAX_TITLE_CHARACTERS = 200
 MAX_ID_CHARACTERS = 200
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
-"""What unpacking raises: damage, an unknown method of compression, and the damage of other methods."""
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
+"""What unpacking raises: damage, and what the zip module does not read."""
 _ZIP_MAGIC = b"PK\x03\x04"
 _DETECTION_ITEMS = 50
 """The first items in which a file's format is looked for."""
@@ -64,12 +85,20 @@ class ImportedSession(msgspec.Struct, frozen=True):
 class HistoryFile:
     """Reads one file. `sessions` yields them one by one; `format` and `unread` are known at its end."""
 
-    def __init__(self, file: BinaryIO, *, format_name: str = "", path: Path | None = None) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        *,
+        format_name: str = "",
+        path: Path | None = None,
+        max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
+    ) -> None:
         if format_name and format_name not in FORMAT_NAMES:
             raise Refused(f"Unknown format {format_name!r}. Use one of: {', '.join(FORMAT_NAMES)}.")
         self.format = format_name
         self._file = file
         self._path = path
+        self._max_unpacked_bytes = max_unpacked_bytes
         self._unread = UnreadCounter()
 
     @property
@@ -141,18 +170,33 @@ class HistoryFile:
                     raise UnknownFormat("The zip file holds no conversations.json. Import what is in it.")
                 if left := len(entries) - len(histories):
                     self._unread.add("other file in the zip file", left)
+                self._check_unpacked_size(histories)
                 for entry in histories:
                     yield from self._read_entry(archive, entry)
         except _ZIP_ERRORS as error:
             raise DamagedFile(f"The zip file is damaged: {error}. Download it again.") from None
 
+    def _check_unpacked_size(self, entries: Iterable[zipfile.ZipInfo]) -> None:
+        """Refuse a zip file that unpacks to too much. No entry gives more than the size that it states."""
+        unpacked_bytes = sum(entry.file_size for entry in entries)
+        packed_bytes = self._file.seek(0, os.SEEK_END)
+        if unpacked_bytes > self._max_unpacked_bytes:
+            raise DamagedFile(
+                f"The conversations in the zip file have {unpacked_bytes // MIB:,} MiB. "
+                f"The limit is {self._max_unpacked_bytes // MIB:,} MiB."
+            )
+        if unpacked_bytes > max(_RATIO_FREE_BYTES, packed_bytes * MAX_UNPACKED_RATIO):
+            raise DamagedFile(
+                f"The conversations in the zip file are more than {MAX_UNPACKED_RATIO} times as large as the "
+                "zip file. Unpack it first."
+            )
+
     def _read_entry(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[SourceConversation]:
         if entry.flag_bits & 1:
             raise DamagedFile(f"{entry.filename[:80]} in the zip file is encrypted. Unpack it first.")
-        if entry.file_size > MAX_UNPACKED_BYTES:
+        if entry.compress_type not in _ZIP_METHODS:
             raise DamagedFile(
-                f"{entry.filename[:80]} in the zip file has {entry.file_size // MIB:,} MiB. "
-                f"The limit is {MAX_UNPACKED_BYTES // MIB:,} MiB."
+                f"{entry.filename[:80]} in the zip file is packed in an unusual way. Unpack it first."
             )
         try:
             with archive.open(entry) as file:
@@ -203,10 +247,20 @@ def _restrict(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = 1")
     connection.execute("PRAGMA trusted_schema = 0")
     connection.execute("PRAGMA cell_size_check = 1")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 256 * MIB)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    for limit, value in _SQLITE_LIMITS.items():
+        connection.setlimit(limit, value)
+    connection.set_authorizer(_authorize)
     steps = iter(range(_MAX_SQLITE_STEPS // 100_000))
     connection.set_progress_handler(lambda: next(steps, -1) < 0, 100_000)
+
+
+def _authorize(
+    action: int, name: str | None, _argument: str | None, _schema: str | None, source: str | None
+) -> int:
+    """Allow to read tables: no function, and nothing on behalf of a view or a trigger (`source`)."""
+    reads_columns = action == sqlite3.SQLITE_PRAGMA and name == "table_xinfo"
+    allowed = source is None and (action in _SQLITE_READS or reads_columns)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def _session(format_name: str, source: SourceConversation, record: SessionRecord) -> ImportedSession:

@@ -11,10 +11,12 @@ from thinkaloud.importers import (
     claude_account,
     claude_code,
     codex,
+    gemini_cli,
     librechat,
     llm_logs,
     message_json,
     open_webui,
+    qwen_code,
 )
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.source_conversation import SourceConversation, UnreadCounter
@@ -43,6 +45,9 @@ class DatabaseFormat(msgspec.Struct, frozen=True):
 JSON_FORMATS = (
     JsonFormat("chatgpt", "ChatGPT", chatgpt.recognises, chatgpt.read),
     JsonFormat("claude", "Claude", claude_account.recognises, claude_account.read),
+    # Before Claude Code, whose lines about the program itself look like Qwen Code's.
+    JsonFormat("qwen_code", "Qwen Code", qwen_code.recognises, qwen_code.read),
+    JsonFormat("gemini_cli", "Gemini CLI", gemini_cli.recognises, gemini_cli.read),
     JsonFormat("claude_code", "Claude Code", claude_code.recognises, claude_code.read),
     JsonFormat("codex", "Codex", codex.recognises, codex.read),
     JsonFormat("open_webui", "Open WebUI", open_webui.recognises, open_webui.read),

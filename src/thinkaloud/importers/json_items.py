@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.dialects.reader import repaired_json
-from thinkaloud.wire import BOM
+from thinkaloud.wire import BOM, repaired_json
 
 MIB = 1024 * 1024
 MAX_ITEM_BYTES = 128 * MIB

@@ -6,6 +6,7 @@ The file is opened read-only. Its views, triggers and virtual tables are never u
 """
 
 import base64
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import msgspec
 from thinkaloud.canon import Usage
 from thinkaloud.canon.requests import File, ToolMessage, UserMessage, media_type_of, message_parts
 from thinkaloud.dialects.client_request import json_text
+from thinkaloud.importers.json_items import MAX_ITEM_BYTES, MIB, DamagedFile
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder
 from thinkaloud.importers.source_conversation import (
@@ -30,60 +32,113 @@ from thinkaloud.importers.source_conversation import (
 Row = dict[str, Any]
 _MAX_PARTS = 100_000
 """Parts of one conversation of the newer tables, which are read together."""
+_COLUMNS = {
+    "conversations": "id name model",
+    "responses": "id model prompt system response conversation_id duration_ms datetime_utc input_tokens "
+    "output_tokens token_details resolved_model reasoning",
+    "attachments": "id type content",
+    "prompt_attachments": "response_id attachment_id order",
+    "fragments": "id content",
+    "prompt_fragments": "response_id fragment_id order",
+    "tool_calls": "id response_id name arguments tool_call_id",
+    "tool_results": "id response_id output tool_call_id exception",
+    "messages": "hash parent_hash role",
+    "parts": "id message_hash position type text payload",
+    "part_attachments": "part_id attachment_id order",
+    "threads": "id name tip_message_hash datetime_utc",
+    "turns": "id thread_id tip_message_hash model resolved_model input_tokens output_tokens token_details "
+    "datetime_utc",
+}
+"""The tables and what is read of them. Older versions lack some of the columns."""
+_MESSAGE_TABLES = {"turns", "threads", "messages", "parts"}
+_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
 
 
 def recognises(connection: sqlite3.Connection) -> bool:
     """Return whether a database is such a log."""
-    tables = _tables(connection)
-    return "responses" in tables or {"turns", "threads", "messages", "parts"} <= tables
+    tables = _tables(connection).keys()
+    return "responses" in tables or tables >= _MESSAGE_TABLES
 
 
 def read(connection: sqlite3.Connection, unread: UnreadCounter) -> Iterator[SourceConversation]:
     """Yield the conversations of both generations of tables."""
-    connection.row_factory = _row_as_dict
-    tables = _tables(connection)
-    if "responses" in tables:
-        yield from _ResponseTables(connection, tables, unread).conversations()
-    if {"turns", "threads", "messages", "parts"} <= tables:
-        yield from _MessageTables(connection, unread).conversations()
+    log = _LogDatabase(connection)
+    if log.has("responses"):
+        yield from _ResponseTables(log, unread).conversations()
+    if log.has(*_MESSAGE_TABLES):
+        yield from _MessageTables(log, unread).conversations()
 
 
-def _tables(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of the plain tables. A view could compute anything."""
-    rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-    )
-    return {string(row, "name") if isinstance(row, dict) else str(row[0]) for row in rows}
+def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Return the known tables and their known columns. A view or a computed column could compute anything."""
+    statements = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    tables = {}
+    for name, statement in statements:
+        if name not in _COLUMNS or not _PLAIN_TABLE.match(str(statement)):
+            continue
+        columns = connection.execute(f'PRAGMA table_xinfo("{name}")').fetchall()
+        if any(hidden for *_, hidden in columns):
+            raise DamagedFile(f"The table {name} of the database has computed columns, which no log has.")
+        present = {column for _, column, *_ in columns}
+        tables[name] = tuple(column for column in _COLUMNS[name].split() if column in present)
+    return tables
 
 
-def _row_as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip((column[0] for column in cursor.description), values, strict=True))
+class _LogDatabase:
+    """The database. What is read for one conversation is bounded."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._tables = _tables(connection)
+        self._bytes_left = MAX_ITEM_BYTES
+
+    def has(self, *tables: str) -> bool:
+        """Return whether the database has all these tables."""
+        return self._tables.keys() >= set(tables)
+
+    def begin_conversation(self) -> None:
+        """Read from now on for another conversation."""
+        self._bytes_left = MAX_ITEM_BYTES
+
+    def select(self, table: str, rest: str = "", *values: object) -> Iterator[Row]:
+        """Yield rows of a table: of a query that goes on with `rest`, in which the table is `t`."""
+        columns = self._tables.get(table)
+        if not columns:
+            return
+        names = ", ".join(f't."{column}"' for column in columns)
+        for row in self._connection.execute(f'SELECT {names} FROM "{table}" t {rest}', values):
+            self._bytes_left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+            if self._bytes_left < 0:
+                raise DamagedFile(
+                    f"One conversation of the database has more than {MAX_ITEM_BYTES // MIB} MiB."
+                )
+            yield dict(zip(columns, row, strict=True))
 
 
 class _ResponseTables:
     """The tables up to version 0.27: `conversations` and `responses`."""
 
-    def __init__(self, connection: sqlite3.Connection, tables: set[str], unread: UnreadCounter) -> None:
-        self._connection = connection
-        self._tables = tables
+    def __init__(self, log: _LogDatabase, unread: UnreadCounter) -> None:
+        self._log = log
         self._unread = unread
 
     def conversations(self) -> Iterator[SourceConversation]:
         """Yield the conversations, one at a time."""
         names = self._names()
-        rows = self._connection.execute(
-            "SELECT * FROM responses ORDER BY coalesce(conversation_id, id), datetime_utc, id"
-        )
+        # No function is allowed, so this is `coalesce`.
+        conversation = "CASE WHEN t.conversation_id IS NULL THEN t.id ELSE t.conversation_id END"
+        rows = self._log.select("responses", f"ORDER BY {conversation}, t.datetime_utc, t.id")
         for name, group in groupby(rows, lambda row: string(row, "conversation_id") or string(row, "id")):
+            self._log.begin_conversation()
             nodes = tuple(self._nodes(group))
             created_ms = next((node.at_ms for node in nodes if node.at_ms is not None), None)
             title, model = names.get(name, ("", ""))
             yield SourceConversation(id=name, nodes=nodes, title=title, created_ms=created_ms, model=model)
 
     def _names(self) -> dict[str, tuple[str, str]]:
-        if "conversations" not in self._tables:
+        if not self._log.has("conversations"):
             return {}
-        rows = self._connection.execute("SELECT id, name, model FROM conversations")
+        rows = self._log.select("conversations")
         return {string(row, "id"): (string(row, "name"), string(row, "model")) for row in rows}
 
     def _nodes(self, rows: Any) -> Iterator[SourceNode]:
@@ -113,33 +168,27 @@ class _ResponseTables:
 
     def _prompt(self, row: Row, name: str) -> UserMessage | None:
         texts = [*self._fragments(name), string(row, "prompt")]
-        query = (
-            "SELECT a.* FROM prompt_attachments p JOIN attachments a ON a.id = p.attachment_id "
-            'WHERE p.response_id = ? ORDER BY p."order"'
+        attached = (
+            'JOIN prompt_attachments p ON t.id = p.attachment_id WHERE p.response_id = ? ORDER BY p."order"'
         )
-        has_files = {"prompt_attachments", "attachments"} <= self._tables
-        rows = self._connection.execute(query, (name,)) if has_files else ()
+        has_files = self._log.has("prompt_attachments", "attachments")
+        rows = self._log.select("attachments", attached, name) if has_files else ()
         files = [file for row in rows if (file := _attachment(row, self._unread)) is not None]
         images, others = message_parts(files)
         text = "\n\n".join(filter(None, texts))
         return UserMessage(text, images, others) if text or files else None
 
     def _fragments(self, name: str) -> list[str]:
-        if not {"prompt_fragments", "fragments"} <= self._tables:
+        if not self._log.has("prompt_fragments", "fragments"):
             return []
-        rows = self._connection.execute(
-            "SELECT f.content FROM prompt_fragments p JOIN fragments f ON f.id = p.fragment_id "
-            'WHERE p.response_id = ? ORDER BY p."order"',
-            (name,),
-        )
+        used = 'JOIN prompt_fragments p ON t.id = p.fragment_id WHERE p.response_id = ? ORDER BY p."order"'
+        rows = self._log.select("fragments", used, name)
         return [string(row, "content") for row in rows]
 
     def _rows(self, table: str, name: str) -> list[Row]:
-        if table not in self._tables:
+        if not self._log.has(table):
             return []
-        return self._connection.execute(
-            f'SELECT * FROM "{table}" WHERE response_id = ? ORDER BY id', (name,)
-        ).fetchall()
+        return list(self._log.select(table, "WHERE t.response_id = ? ORDER BY t.id", name))
 
     def _reply(self, row: Row, name: str, ended_ms: int | None) -> SourceContent:
         builder = ReplyBuilder(string(row, "resolved_model") or string(row, "model"))
@@ -180,16 +229,17 @@ def _attachment(row: Row, unread: UnreadCounter) -> File | None:
 class _MessageTables:
     """The tables of later versions: chains of messages, each with parts."""
 
-    def __init__(self, connection: sqlite3.Connection, unread: UnreadCounter) -> None:
-        self._connection = connection
+    def __init__(self, log: _LogDatabase, unread: UnreadCounter) -> None:
+        self._log = log
         self._unread = unread
 
     def conversations(self) -> Iterator[SourceConversation]:
         """Yield the conversations, one at a time."""
-        for thread in self._connection.execute("SELECT * FROM threads ORDER BY id").fetchall():
-            turns = self._connection.execute(
-                "SELECT * FROM turns WHERE thread_id = ? ORDER BY id", (string(thread, "id"),)
-            ).fetchall()
+        for thread in self._log.select("threads", "ORDER BY t.id"):
+            self._log.begin_conversation()
+            turns = list(
+                self._log.select("turns", "WHERE t.thread_id = ? ORDER BY t.id", string(thread, "id"))
+            )
             nodes = tuple(self._nodes(string(thread, "tip_message_hash"), turns))
             if nodes:
                 yield SourceConversation(
@@ -208,7 +258,7 @@ class _MessageTables:
             name = start
             while name and name not in seen and budget > 0:
                 seen.add(name)
-                row = self._connection.execute("SELECT * FROM messages WHERE hash = ?", (name,)).fetchone()
+                row = next(self._log.select("messages", "WHERE t.hash = ?", name), None)
                 if row is None:
                     self._unread.add("message that is not in the database")
                     break
@@ -223,11 +273,8 @@ class _MessageTables:
             self._unread.add(f"messages beyond {_MAX_PARTS:,} parts of a conversation")
 
     def _parts(self, name: str) -> list[dict[str, Any]]:
-        rows = self._connection.execute(
-            "SELECT * FROM parts WHERE message_hash = ? ORDER BY position", (name,)
-        )
         parts = []
-        for row in rows.fetchall():
+        for row in self._log.select("parts", "WHERE t.message_hash = ? ORDER BY t.position", name):
             try:
                 payload = msgspec.json.decode(string(row, "payload") or "{}")
             except (msgspec.MsgspecError, RecursionError):
@@ -250,8 +297,7 @@ class _MessageTables:
         texts = []
         for piece in pieces:
             if (number := count(piece, "fragment")) is not None:
-                query = "SELECT content FROM fragments WHERE id = ?"
-                row = self._connection.execute(query, (number,)).fetchone()
+                row = next(self._log.select("fragments", "WHERE t.id = ?", number), None)
                 texts.append("" if row is None else string(row, "content"))
             else:
                 texts.append(string(piece, "literal"))
@@ -291,11 +337,8 @@ class _MessageTables:
         return UserMessage(text, images, others) if text or files else None
 
     def _files(self, part: int) -> Iterator[File]:
-        query = (
-            "SELECT a.* FROM part_attachments p JOIN attachments a ON a.id = p.attachment_id "
-            'WHERE p.part_id = ? ORDER BY p."order"'
-        )
-        for row in self._connection.execute(query, (part,)).fetchall():
+        attached = 'JOIN part_attachments p ON t.id = p.attachment_id WHERE p.part_id = ? ORDER BY p."order"'
+        for row in self._log.select("attachments", attached, part):
             if (file := _attachment(row, self._unread)) is not None:
                 yield file
 

@@ -37,6 +37,22 @@ def read_prompt(content: Any, unread: UnreadCounter) -> UserMessage | None:
     return None
 
 
+def joined_parts(parts: list[Any], unread: UnreadCounter) -> UserMessage | None:
+    """Return the message in parts of Gemini's form; None if nothing of it can be read."""
+    texts: list[str] = []
+    images: list[Image] = []
+    for part in parts:
+        text = part if isinstance(part, str) else string(part, "text")
+        data = mapping(part, "inlineData")
+        if text:
+            texts.append(text)
+        elif string(data, "mimeType").startswith("image/"):
+            _add_read(images, _inline_image, data, unread, "image that is not in the file")
+        elif isinstance(part, dict) and part:
+            unread.add(f"part {sorted(part)[0][:40]!r} of a prompt")
+    return joined_message(texts, images) if texts or images else None
+
+
 def read_results(content: Any, unread: UnreadCounter) -> tuple[ToolMessage, ...]:
     """Return the tool results in the parts of an Anthropic message."""
     parts = content if isinstance(content, list) else ()
@@ -82,6 +98,10 @@ def _image(part: dict[str, Any]) -> Image:
     if string(source, "url"):
         return image_from_url(string(source, "url"))
     return checked_image(string(source, "media_type"), string(source, "data"))
+
+
+def _inline_image(data: dict[str, Any]) -> Image:
+    return checked_image(string(data, "mimeType"), string(data, "data"))
 
 
 def _document(part: dict[str, Any]) -> File:

@@ -59,8 +59,12 @@ class UnreadItem(msgspec.Struct, frozen=True):
     line: int
 
 
+_MAX_UNREAD_KINDS = 1_000
+_MORE_KINDS = "other things of many kinds"
+
+
 class UnreadCounter:
-    """Counts what a reader leaves out."""
+    """Counts what a reader leaves out. A file may name its fields as it likes, so the kinds are bounded."""
 
     def __init__(self) -> None:
         self.line = 1
@@ -69,6 +73,8 @@ class UnreadCounter:
 
     def add(self, what: str, count: int = 1) -> None:
         """Count something that is left out, at the present line."""
+        if what not in self._items and len(self._items) >= _MAX_UNREAD_KINDS:
+            what = _MORE_KINDS
         before = self._items.get(what, UnreadItem(what, 0, self.line))
         self._items[what] = msgspec.structs.replace(before, count=before.count + count)
 
