@@ -36,13 +36,15 @@ async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> Asy
         server = await asyncio.get_running_loop().create_server(
             lambda: _Connection(_new_protocol(runner), transports), HOST, port
         )
-        async with server:
-            try:
-                yield server.sockets[0].getsockname()[1]
-            finally:
-                # A connection that waits is accepted and made in these passes; a closed server would lose it.
-                for _ in range(_PASSES_TO_ACCEPT):
-                    await asyncio.sleep(0)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            # A connection that waits is accepted and made in these passes; a closed server would lose it.
+            for _ in range(_PASSES_TO_ACCEPT):
+                await asyncio.sleep(0)
+            # Only this: since Python 3.12, `async with server` also waits until every client has hung up, and
+            # one that keeps its connection for the next request never does. What is open is closed below.
+            server.close()
     finally:
         await runner.cleanup()
         # aiohttp leaves a connection open whose client does not read what was sent last.

@@ -1,5 +1,6 @@
 """`thinkaloud ask --agent` and `thinkaloud agents`: tools, assistants, approvals, overrides and Ctrl-C."""
 
+import argparse
 import functools
 import json
 import os
@@ -19,7 +20,9 @@ from tests.cli.environment import UserHome, running_simulator, wait_until
 from tests.patience import PATIENCE_S, until_asleep
 
 import thinkaloud.builtin
+from thinkaloud.canon import Refused
 from thinkaloud.cli import main
+from thinkaloud.cli.approvals import approved_tools
 from thinkaloud.simulators import Simulator
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]
@@ -184,6 +187,72 @@ def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output)
         "note, or every tool with --approve all.\n"
     ) in err
     assert not (agents.folder / "notes.txt").exists()
+
+
+NOTE_TOOLS = ("note", "note_and_delete")
+TWO_NOTES = f"""
+[agents.clerk]
+model = "{MODEL}"
+tools = {json.dumps(NOTE_TOOLS)}
+
+[functions.note]
+from = "notes_for_tests:note"
+approval = true
+
+[functions.note_and_delete]
+from = "notes_for_tests:note"
+approval = true
+"""
+
+
+@pytest.mark.parametrize("approved", NOTE_TOOLS)
+@pytest.mark.parametrize("place", [[], ["--no-save"]])
+def test_approve_option_runs_no_tool_of_a_longer_name(
+    approved: str, place: list[str], agents: UserHome, capsys: Output
+) -> None:
+    (agents.folder / "agents.toml").write_text(TWO_NOTES, "utf-8")
+    script = [call(name, {"text": name}) for name in NOTE_TOOLS]
+    with deepseek(agents, *script, {"text": "Done."}):
+        words = ["ask", *place, "--agent", "clerk", "--approve", approved, "--format", "ndjson", "Buy milk"]
+        assert main(words) == 0
+    events = [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()]
+    granted = [event["granted"] for event in events if event["type"] == "approval.settled"]
+    assert granted == [name == approved for name in NOTE_TOOLS]
+
+
+def options_of(*approved: str, agent: str = "smith", server: str = "") -> argparse.Namespace:
+    return argparse.Namespace(approve=list(approved), agent=agent, server=server)
+
+
+@pytest.mark.parametrize(
+    ("approved", "server", "allowed"),
+    [
+        (["shop"], "", {"shop_add", "shop_add_all"}),
+        (["shop/"], "", {"shop_add", "shop_add_all"}),
+        (["shop/add"], "", {"shop_add"}),
+        (["shop_add"], "", {"shop_add"}),
+        (["shop"], "https://elsewhere.test", set()),
+        (["shop/"], "https://elsewhere.test", {"shop_add", "shop_add_all"}),
+        (["shop/add"], "https://elsewhere.test", {"shop_add"}),
+        (["all"], "", {"shop_add", "shop_add_all", "shopping_list", "checker"}),
+        ([], "", set()),
+    ],
+)
+@pytest.mark.usefixtures("agents")
+def test_approve_option_names_a_tool_exactly_or_a_server(
+    approved: list[str], server: str, allowed: set[str]
+) -> None:
+    may_run = approved_tools(options_of(*approved, server=server))
+    tools = ("shop_add", "shop_add_all", "shopping_list", "checker")
+    assert {tool for tool in tools if may_run(tool)} == allowed
+
+
+@pytest.mark.parametrize("server", ["", "http://127.0.0.1:9"])
+@pytest.mark.parametrize("value", ["", "/"])
+@pytest.mark.usefixtures("agents")
+def test_approve_option_without_a_name_approves_nothing(value: str, server: str) -> None:
+    with pytest.raises(Refused, match="names no tool and no server"):
+        approved_tools(options_of(value, server=server))
 
 
 @pytest.mark.parametrize("allowed", [["shop"], ["shop/add", "shop_whoami"]])
@@ -397,7 +466,7 @@ ASKED = 'Run note with {"text":"milk"}? [y/N] '
 
 def test_approval_question_on_a_terminal(agents: UserHome) -> None:
     """One question for each call: a yes in any case runs it, all else does not."""
-    answers = {"y": True, "n": False, "YES": True, "": False}
+    answers = {"y": True, "n": False, "s": False, "sim": False, "stop": False, "YES": True, "": False}
     with deepseek(agents, *(call("note", {"text": f"{typed!r}"}) for typed in answers), NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         for typed, noted in answers.items():

@@ -1,9 +1,8 @@
 """The client of a gateway: every method of a backend, its errors, and streams over bad connections."""
 
 import asyncio
-import time
-from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from tests.cli.cutting_proxy import cutting_proxy
@@ -22,10 +21,8 @@ from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal, connection
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection
-from thinkaloud.server.handlers import imports, transfer
-from thinkaloud.server.import_files import read_import
-from thinkaloud.server.process_pool import Computation
-from thinkaloud.server.session_files import write_export
+from thinkaloud.server.handlers import transfer
+from thinkaloud.server.process_pool import Computation, UserPlace
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,
@@ -86,19 +83,18 @@ async def test_client_waits_for_a_slow_import_and_a_slow_export(
 ) -> None:
     """On a busy machine they take longer than any other request."""
 
-    def slow(compute: Computation) -> Computation:
-        def compute_slowly(*arguments: object) -> Iterable[bytes]:
-            time.sleep(0.5)
-            return compute(*arguments)
+    run = UserPlace.run
 
-        return compute_slowly
+    async def run_slowly(place: UserPlace, compute: Computation, *arguments: object) -> BinaryIO:
+        await asyncio.sleep(0.5)
+        return await run(place, compute, *arguments)
 
     async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         session = (await client.create_session(model=caller.model)).id
         exported = await client.export(session, "json")
         monkeypatch.setattr(connection, "_RESPONSE_TIMEOUT_S", 0.1)
-        monkeypatch.setattr(imports, "read_import", slow(read_import))
-        monkeypatch.setattr(transfer, "write_export", slow(write_export))
+        monkeypatch.setattr(transfer, "MAX_IN_THREAD_BYTES", -1)
+        monkeypatch.setattr(UserPlace, "run", run_slowly)
         assert (await client.import_file(exported.encode())).conversations[0].session
         assert await client.export(session, "json") == exported
 

@@ -40,6 +40,18 @@ def set_key(home: UserHome, provider: str, key: str) -> subprocess.CompletedProc
     )
 
 
+def test_r045_anthropic_key_comes_from_the_credential_store(home: UserHome, capsys: Output) -> None:
+    """R045: `ai.claude.api_token` of the credential store is sent to Anthropic, without any other setting."""
+    credentials = home.folder / "credentials.toml"
+    credentials.write_text(f'[ai.claude]\napi_token = "{KEY}"\n')
+    credentials.chmod(0o600)
+    with running_simulator("anthropic", [{"thinking": "Hm.", "text": "Hi."}], key=KEY) as server:
+        home.use_simulators(server)
+        assert main(["ask", "--model", "anthropic/claude-opus-4-5", "Hi"]) == 0
+        assert server.refusals == []
+    assert capsys.readouterr().out == "Hi.\n"
+
+
 def test_keys_set_stores_privately_and_ask_uses_the_key(home: UserHome, capsys: Output) -> None:
     """R045: a key that was stored is used, shared by providers with the same variable, and never printed."""
     credentials = home.folder / "credentials.toml"

@@ -4,12 +4,13 @@ import os
 import pty
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
-from thinkaloud.catalog import ThinkingSupport, builtin_catalog
+from thinkaloud.catalog import ThinkingSupport, builtin_catalog, list_models
 from thinkaloud.cli import main
 from thinkaloud.client.user_catalog import load_catalog, user_catalog_path
 from thinkaloud.simulators.openrouter_rules import MODELS, OpenRouterModel
@@ -23,7 +24,11 @@ def test_r034_models_lists_every_row(home: UserHome, capsys: Output) -> None:
     assert main(["models"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["model", "thinks", "asked", "by", "shows", "at"]
-    assert [row.split()[0] for row in rows] == list(builtin_catalog().models)
+    listed = list_models(builtin_catalog(), today=date.today().isoformat())
+    assert [row.split()[0] for row in rows] == [model.id for model in listed]
+    assert [row.split()[0] for row in rows if "(family)" in row] == [
+        model.id for model in listed if model.family
+    ]
     opus = next(row for row in rows if row.startswith("claude-opus-4.5 "))
     assert " ".join(opus.split()) == (
         "claude-opus-4.5 optional budget+effort low-high summary anthropic openrouter"

@@ -25,6 +25,7 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main, settings
 from thinkaloud.cli.settings import database_path
+from thinkaloud.extras import install_command
 from thinkaloud.store.file_lock import lock_path
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]
@@ -265,7 +266,7 @@ def test_missing_server_packages_error_gives_the_install_command(home: UserHome,
     for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
         completed = run_command(*words, PYTHONPATH=str(tmp_path))
         assert (completed.returncode, completed.stdout) == (2, "")
-        assert "pip install 'thinkaloud[server]'" in completed.stderr
+        assert install_command("server") in completed.stderr
         assert "Traceback" not in completed.stderr
     assert run_command("models", PYTHONPATH=str(tmp_path)).returncode == 0
 
@@ -275,7 +276,7 @@ def test_missing_flet_error_gives_the_install_command(home: UserHome, tmp_path: 
     (tmp_path / "flet.py").write_text("raise ModuleNotFoundError('no flet', name='flet')")
     completed = run_command("flutter", PYTHONPATH=str(tmp_path))
     assert (completed.returncode, completed.stdout) == (2, "")
-    assert "pip install 'thinkaloud[flutter]'" in completed.stderr
+    assert install_command("flutter") in completed.stderr
     assert "Traceback" not in completed.stderr
     assert run_command("agents", PYTHONPATH=str(tmp_path)).returncode == 0
 

@@ -7,6 +7,7 @@ import pytest
 from tests.cli.environment import UserHome
 
 from thinkaloud.cli import main
+from thinkaloud.store.database import Database, NotSaved
 
 Output = pytest.CaptureFixture[str]
 
@@ -63,6 +64,28 @@ def test_users_add_list_and_remove(home: UserHome, capsys: Output) -> None:
     assert capsys.readouterr() == ("", "Removed ana.\n")
     assert main(["users", "list"]) == 0
     assert "ana" not in capsys.readouterr().out
+
+
+def test_removal_is_reported_though_its_words_cannot_be_erased(
+    home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(database: Database) -> bool:
+        raise NotSaved("Cannot write to the file: the disk is full.")
+
+    monkeypatch.setattr("thinkaloud.store.delete.erase_deleted", fail)
+    assert main(["users", "add", "ana"]) == 0
+    capsys.readouterr()
+    assert main(["tokens", "create", "ana"]) == 0
+    token, note = capsys.readouterr()
+    assert token.strip()
+    assert "deleted words" not in note
+    assert main(["users", "remove", "ana", "--yes"]) == 0
+    removed, left = capsys.readouterr().err.splitlines()
+    assert removed == "Removed ana."
+    assert left == (
+        "The deleted words are still in the files: Cannot write to the file: the disk is full. "
+        "The gateway erases them when it runs."
+    )
 
 
 def test_users_join_another_workspace(home: UserHome, capsys: Output) -> None:

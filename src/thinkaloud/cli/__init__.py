@@ -5,6 +5,7 @@ file is invalid, 130 stopped by Ctrl-C. Only the options of the given command ar
 at the top of this module, so that `--version` and `--help` start fast.
 """
 
+import os
 import sys
 
 from thinkaloud import __version__
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+EXIT_STOPPED = 130
+"""By Ctrl-C. The other exit codes are in `console`, which takes some time to import."""
 _VERSION = f"thinkaloud {__version__}"
 COMMANDS = {
     "read": (
@@ -120,8 +123,9 @@ COMMANDS = {
         "imports:add_import",
         "import sessions and the history of other programs",
         "Create sessions from files that `export` or the page wrote, and from the history of other programs: "
-        "ChatGPT and Claude account exports, logs of Claude Code, Codex and llm, exports of Open WebUI and "
-        "LibreChat, and OpenAI or Anthropic messages. Importing again adds only what is new. The id of each "
+        "ChatGPT and Claude account exports, logs of Claude Code, Codex, Qwen Code, Gemini CLI and llm, "
+        "exports of Open WebUI and LibreChat, and OpenAI or Anthropic messages. Importing again adds only "
+        "what is new. The id of each "
         "session is printed.",
     ),
     "watch": (
@@ -186,43 +190,73 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         return 0
     if argv[:1] in ([], ["help"]):
         argv = [*argv[1:], "--help"]
-    command = next((argument for argument in argv if not argument.startswith("-")), "")
+    if arguments is None:
+        _exit_on_ctrl_c()
+    return _run(argv)
 
-    from thinkaloud.cli.console import print_error
+
+def _exit_on_ctrl_c() -> None:
+    """Let Ctrl-C end this process without a word, until the command runs.
+
+    Until then modules are imported, and there is nothing to undo. An exception in the middle of an import may
+    arrive as another one, such as the `RuntimeError` of a class that could not be made.
+    """
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may have it ignored
+        signal.signal(signal.SIGINT, _exit_stopped)
+
+
+def _exit_stopped(*_: object) -> None:
+    os._exit(EXIT_STOPPED)
+
+
+def _raise_on_ctrl_c() -> None:
+    """Let Ctrl-C raise `KeyboardInterrupt` again, which a command may catch."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is _exit_stopped:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _parse(argv: "Sequence[str]") -> "Namespace":
+    from thinkaloud.canon import Refused
     from thinkaloud.cli.parser import build_parser, parse, unknown_name
 
+    command = next((argument for argument in argv if not argument.startswith("-")), "")
     if command and command not in COMMANDS:
         remedy = "Run `thinkaloud help` for all commands."
         if command in OTHER_NAMES:
-            suggestion = f"There is no command {command!r}. Did you mean {OTHER_NAMES[command]}?"
-            return print_error(f"{suggestion} {remedy}")
-        return print_error(unknown_name("command", command, list(COMMANDS), remedy))
-    return _run(parse(build_parser(COMMANDS, command, _VERSION), argv))
+            raise Refused(f"There is no command {command!r}. Did you mean {OTHER_NAMES[command]}? {remedy}")
+        raise Refused(unknown_name("command", command, list(COMMANDS), remedy))
+    return parse(build_parser(COMMANDS, command, _VERSION), argv)
 
 
-def _run(options: "Namespace") -> int:
+def _run(argv: "Sequence[str]") -> int:
     import errno
-    import os
 
     from thinkaloud.canon import Refused, ThinkaloudError
     from thinkaloud.cli.console import (
         EXIT_FAILED,
         EXIT_OK,
-        EXIT_STOPPED,
         not_utf8_text,
         open_missing_streams,
         print_error,
     )
+    from thinkaloud.extras import refuse_missing_extras
 
     open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
-        if "lang" in options and options.lang is None:
-            from thinkaloud.cli.settings import user_config
+        with refuse_missing_extras():
+            options = _parse(argv)
+            if "lang" in options and options.lang is None:
+                from thinkaloud.cli.settings import user_config
 
-            options.lang = user_config().language
-        code = int(options.run(options))
+                options.lang = user_config().language
+            _raise_on_ctrl_c()
+            code = int(options.run(options))
         sys.stdout.flush()
         return code
     except Refused as error:

@@ -4,6 +4,7 @@ Without a terminal the call is denied. The question shows the complete arguments
 what they approve.
 """
 
+import argparse
 import asyncio
 import os
 import re
@@ -14,13 +15,17 @@ from contextlib import suppress
 
 import msgspec
 
+from thinkaloud.agents.tools import model_tool_name
+from thinkaloud.canon import Refused
 from thinkaloud.cli.console import terminal_options
+from thinkaloud.cli.settings import user_agents
+from thinkaloud.surfaces.screen_words import CHAT_TEXTS, ScreenWords
 from thinkaloud.surfaces.terminal import clean, clean_json, wrap_text
 from thinkaloud.transcript import Block
 from thinkaloud.view import Words
 
+ALL_TOOLS = "all"
 _MAX_LINE_BYTES = 4096
-_YES = ("y", "yes", "s", "sim")
 
 
 class PromptedDecision(msgspec.Struct, frozen=True):
@@ -37,6 +42,7 @@ class ApprovalPrompter:
     def __init__(self, allowed: Callable[[str], bool], locale: str) -> None:
         self._allowed = allowed
         self._words = Words(locale)
+        self._yes = _yes_answers(self._words)
 
     async def decide(self, block: Block) -> PromptedDecision:
         """Approve or deny a call."""
@@ -57,7 +63,76 @@ class ApprovalPrompter:
         finally:
             if not typed.endswith("\n"):
                 print(file=sys.stderr, flush=True)
-        return typed.strip().lower() in _YES
+        return typed.strip().lower() in self._yes
+
+
+def _yes_answers(words: Words) -> tuple[str, ...]:
+    """Return what counts as yes: the letter that the question names, and the word that begins with it."""
+    # A language that is added has this question before it has all texts of the chats.
+    letter = words.text("cli.approve", name="", reason="").rpartition("[")[2][0]
+    word = ScreenWords(words.locale, CHAT_TEXTS).text("yes")
+    return (letter, word) if word.startswith(letter) else (letter,)
+
+
+def approved_tools(options: argparse.Namespace) -> Callable[[str], bool]:
+    """Return which tools `--approve` allows, by the names that models see.
+
+    A value is the name of a tool, `SERVER/TOOL`, all tools of an MCP server (`SERVER/`, or `SERVER` if the
+    agents of this machine have it), or `all`. The tools of an agent of another machine are not known here.
+    """
+    if options.approve and not options.agent:
+        raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
+    tools = _AgentTools(options)
+    if ALL_TOOLS in options.approve:
+        return lambda _: True
+    names: set[str] = set()
+    approved_servers: set[str] = set()
+    for value in options.approve:
+        server = value.removesuffix("/")
+        if not server:
+            raise Refused(f"Invalid value for --approve: {value!r} names no tool and no server.")
+        if value.endswith("/") or server in tools.servers:
+            approved_servers.add(server)
+        else:
+            names.add(model_tool_name(value))
+        tools.check(value)
+    tools.servers |= approved_servers
+    return lambda tool: tool in names or tools.server_of(tool) in approved_servers
+
+
+class _AgentTools:
+    """What the file of agents says of an agent's tools: nothing for an agent of another machine."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._agent = options.agent
+        self._references: tuple[str, ...] = ()
+        self.servers: set[str] = set()
+        if options.agent and not options.server:
+            file = user_agents()
+            self._references = file.tool_names(options.agent)
+            self.servers = {reference.partition("/")[0] for reference in self._references}.intersection(
+                file.mcp
+            )
+        tools = {reference for reference in self._references if "/" not in reference}
+        self._own_names = {model_tool_name(tool) for tool in tools - self.servers}
+
+    def server_of(self, tool: str) -> str | None:
+        """Return the MCP server of a tool, by the name that models see; None if it is of none."""
+        if tool in self._own_names:
+            return None
+        # The tool `files_extra_read` is of the server `files_extra`, if there is also a server `files`.
+        longest_first = sorted(self.servers, key=len, reverse=True)
+        return next((server for server in longest_first if tool.startswith(f"{server}_")), None)
+
+    def check(self, value: str) -> None:
+        """Refuse a value of `--approve` that names no tool of this agent."""
+        name = model_tool_name(value)
+        known = value.removesuffix("/") in self.servers or name in self._own_names or self.server_of(name)
+        if self._references and not known:
+            raise Refused(
+                f"Invalid value for --approve: {self._agent} has no tool {value!r}. Its tools: "
+                f"{', '.join(self._references)}. Use one of them, or {ALL_TOOLS}."
+            )
 
 
 def _open_terminal() -> int | None:

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 
 import msgspec
@@ -14,15 +14,14 @@ from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.reply import BAD_OUTPUT
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, agent_tree, bare_model
-from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, TurnEnded
 from thinkaloud.catalog import Catalog
-from thinkaloud.cli.approvals import ApprovalPrompter
+from thinkaloud.cli import EXIT_STOPPED
+from thinkaloud.cli.approvals import ApprovalPrompter, approved_tools
 from thinkaloud.cli.ask_stored import add_stored_options, ask_stored, keeps_turns
 from thinkaloud.cli.console import (
     EXIT_FAILED,
     EXIT_OK,
-    EXIT_STOPPED,
     SHOW_KEY,
     add_language_option,
     plain_writer,
@@ -52,7 +51,6 @@ from thinkaloud.view import Words
 from thinkaloud.view.labels import needs_attention
 
 EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
-_ALL_TOOLS = "all"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +190,7 @@ async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> N
         )
         output.provider = first_request.route.provider.name
         run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
-        approvals = ApprovalPrompter(allowed.__contains__, options.lang)
+        approvals = ApprovalPrompter(allowed, options.lang)
         async with output.running(), answer_now_key(run.answer_now), aclosing(run.entries()) as entries:
             async for entry in entries:
                 output.feed(entry)
@@ -238,12 +236,10 @@ async def answer_now_key(on_key: Callable[[], object]) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent, Collection[str]]]:
-    """Open the agent with the options applied; yield it and the tools that may run without asking."""
+async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent, Callable[[str], bool]]]:
+    """Open the agent with the options applied; yield it and which tools may run without asking."""
     if not options.agent:
-        if options.approve:
-            raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
-        yield _with_options(bare_model(model_name(options.model)), options), ()
+        yield _with_options(bare_model(model_name(options.model)), options), approved_tools(options)
         return
     from thinkaloud.agents.config import SEARCH_SESSIONS, build_agent, local_tools
     from thinkaloud.agents.toolbox import Toolbox
@@ -255,11 +251,12 @@ async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent,
             f"The agent {options.agent!r} uses the tool {SEARCH_SESSIONS}, which works only in the gateway. "
             "Use the agent through `thinkaloud serve`, or remove the tool from its row."
         )
+    allowed = approved_tools(options)
     async with Toolbox(local_tools(file), tuple(file.mcp.values())) as toolbox:
         tools_by_name = await asyncio.gather(*(toolbox.find([name]) for name in names))
         tools = dict(zip(names, tools_by_name, strict=True))
         agent = _with_options(build_agent(file, options.agent, tools), options)
-        yield agent, _approved_tools(options.approve, agent, tools)
+        yield agent, allowed
 
 
 def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
@@ -273,29 +270,6 @@ def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
         sampling=merge_sampling(agent.sampling, sampling_of(options)),
         output_schema=output_schema_of(options) or agent.output_schema,
     )
-
-
-def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[Tool, ...]]) -> set[str]:
-    """Return the tools that may run without asking, by the names that models see."""
-    model_names = {
-        name: {tool.definition.name for tool in tools_of_name} for name, tools_of_name in tools.items()
-    }
-    allowed: set[str] = set()
-    for name in approved:
-        matching = {
-            tool_name
-            for reference, names in model_names.items()
-            for tool_name in names
-            if name in (_ALL_TOOLS, tool_name, reference, reference.partition("/")[0])
-        }
-        if not matching and name != _ALL_TOOLS:
-            known = ", ".join(model_names) or "none"
-            raise Refused(
-                f"Invalid value for --approve: {agent.name} has no tool {name!r}. Its tools: {known}. "
-                f"Use one of them, or {_ALL_TOOLS}."
-            )
-        allowed |= matching
-    return allowed
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:

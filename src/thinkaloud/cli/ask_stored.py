@@ -5,7 +5,6 @@ The gateway runs the turn, so that nothing that was shown is lost when this comm
 
 import argparse
 import asyncio
-import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,8 +12,7 @@ from contextlib import aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Event, Refused
-from thinkaloud.cli.approvals import ApprovalPrompter
-from thinkaloud.cli.extras import install_command, installed
+from thinkaloud.cli.approvals import ApprovalPrompter, approved_tools
 from thinkaloud.cli.follow import follow_printed
 from thinkaloud.cli.gateway import (
     GatewayClient,
@@ -27,8 +25,9 @@ from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.request_options import output_schema_of, sampling_of
-from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.cli.settings import database_path, model_name
 from thinkaloud.client.files import user_message
+from thinkaloud.extras import install_command, installed
 from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.backend import BackendUnreachable, Question
 from thinkaloud.surfaces.terminal import clean
@@ -37,7 +36,6 @@ from thinkaloud.transcript import Block
 if TYPE_CHECKING:
     from thinkaloud.cli.ask import AskOutput
 
-ALL_TOOLS = "all"
 _STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _NOTE_FILE = "not-kept.noted"
 
@@ -81,16 +79,16 @@ def keeps_turns(options: argparse.Namespace) -> bool:
         return False
     if options.server or installed("server") or lock_holder(lock_path(database_path())) is not None:
         return True
-    install = f"Run: {install_command('server')}"
+    install = install_command("server")
     if options.session:
-        raise Refused(f"Sessions need packages that are not installed. {install}")
+        raise Refused(f"Sessions need the extra [server], which is not installed. Run: {install}")
     note = database_path().with_name(_NOTE_FILE)
     if not note.exists():
         with suppress(OSError):  # a home that cannot be written gets the note each time
             note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             note.touch()
         print(
-            f"thinkaloud: Turns are not kept, because packages are missing. {install} "
+            f"thinkaloud: Turns are not kept, because the extra [server] is not installed. Run: {install} "
             "This is said only once.",
             file=sys.stderr,
         )
@@ -99,7 +97,7 @@ def keeps_turns(options: argparse.Namespace) -> bool:
 
 async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutput") -> None:
     """Ask in a session and show the turn while it runs. Ctrl-C cancels it."""
-    approved = _approved_tools(options)
+    approved = approved_tools(options)
     async with open_backend(server_choice(options)) as client:
         try:
             info = await _start(client, prompt, options)
@@ -231,31 +229,6 @@ def _interrupts(on_interrupt: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
-
-
-def _approved_tools(options: argparse.Namespace) -> Callable[[str], bool]:
-    """Return whether a tool may run without asking, by the name that models see."""
-    if options.approve and not options.agent:
-        raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
-    references = user_agents().tool_names(options.agent) if options.agent and not options.server else ()
-    patterns = [_tool_pattern(name, references, options) for name in options.approve]
-    return lambda tool: any(pattern.fullmatch(tool) for pattern in patterns)
-
-
-def _tool_pattern(name: str, references: tuple[str, ...], options: argparse.Namespace) -> re.Pattern[str]:
-    """Return the pattern of the tools that a value of --approve names: a tool, an MCP server, or all."""
-    if name == ALL_TOOLS:
-        return re.compile(".*", re.DOTALL)
-    servers = {reference.partition("/")[0] for reference in references}
-    seen_name = re.sub("[^A-Za-z0-9_-]", "_", name)[:64]
-    seen_references = {re.sub("[^A-Za-z0-9_-]", "_", reference) for reference in references}
-    of_server = any(seen_name.startswith(f"{server}_") for server in servers)
-    if references and name not in servers and seen_name not in seen_references and not of_server:
-        raise Refused(
-            f"Invalid value for --approve: {options.agent} has no tool {name!r}. Its tools: "
-            f"{', '.join(references)}. Use one of them, or {ALL_TOOLS}."
-        )
-    return re.compile(f"{re.escape(seen_name)}(_.*)?")
 
 
 def _with_place(error: GatewayRefusal, client: GatewayClient) -> Refused:

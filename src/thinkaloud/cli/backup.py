@@ -7,7 +7,6 @@ from pathlib import Path
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
 from thinkaloud.cli.database import database_url
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.settings import database_path
 from thinkaloud.surfaces.terminal import clean
 
@@ -22,8 +21,8 @@ def run_backup(options: argparse.Namespace) -> int:
     """Write the copy and report its size."""
     if database_url():
         raise Refused("Your sessions are in PostgreSQL, which has its own backup. Run: pg_dump")
-    with require_extra("server"):
-        from thinkaloud.store.sqlite import back_up
+    from thinkaloud.store.sqlite import back_up
+
     size = back_up(database_path(), options.file)
     print(clean(f"Copied {database_path()} to {options.file} ({size:,} bytes)."), file=sys.stderr)
     return EXIT_OK

@@ -8,7 +8,6 @@ import sys
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
@@ -77,9 +76,9 @@ def run_chat(options: argparse.Namespace) -> int:
 
 
 async def _chat(options: argparse.Namespace) -> int:
-    with require_extra("tui"):
-        from thinkaloud.surfaces.chat_session import Answerer
-        from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
+    from thinkaloud.surfaces.chat_session import Answerer
+    from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
+
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""

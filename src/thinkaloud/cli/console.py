@@ -18,7 +18,7 @@ from thinkaloud.view import LOCALES
 STDIN = "-"
 """The name that stands for standard input, and for standard output where something is written."""
 READ_SIZE_BYTES = 64 * 1024
-EXIT_OK, EXIT_REFUSED, EXIT_FAILED, EXIT_STOPPED = 0, 2, 1, 130
+EXIT_OK, EXIT_REFUSED, EXIT_FAILED = 0, 2, 1
 HEARTBEAT_MS = 10_000
 SHOW_KEY = "t"
 """The key that shows and hides thoughts while `ask` runs."""

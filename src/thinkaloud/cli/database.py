@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.settings import database_path, user_config
 from thinkaloud.store.file_lock import FileLock, lock_path
 
@@ -56,8 +55,8 @@ async def open_home_database(
             await file_database.read(refuse_incomplete_copy)
             yield file_database
         return
-    with require_extra("postgres"):
-        from thinkaloud.store.postgres import PostgresConfig, open_postgres
+    from thinkaloud.store.postgres import PostgresConfig, open_postgres
+
     config = PostgresConfig(pool_url=os.environ.get(POOL_VARIABLE, ""))
     path = lock_path(database_path())
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, ProgressLine, add_json_option, print_json
 from thinkaloud.cli.database import POSTGRES_SCHEMES
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.parser import add_actions
 from thinkaloud.cli.settings import database_path
 from thinkaloud.cli.table import print_columns
@@ -45,8 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run_copy(options: argparse.Namespace) -> int:
     """Copy, and print what each table contains."""
-    with require_extra("server"):
-        digests = asyncio.run(_copy(options.source, options.target))
+    digests = asyncio.run(_copy(options.source, options.target))
     if options.json:
         print_json(digests)
         return EXIT_OK
@@ -88,8 +86,8 @@ class _CopyProgress(ProgressLine):
 
 def _open_source(address: str) -> "AbstractContextManager[Connection]":
     if _is_postgres(address):
-        with require_extra("postgres"):
-            from thinkaloud.store.postgres import open_postgres_snapshot
+        from thinkaloud.store.postgres import open_postgres_snapshot
+
         return open_postgres_snapshot(address)
     from thinkaloud.store.sqlite import open_sqlite_snapshot
 
@@ -98,8 +96,8 @@ def _open_source(address: str) -> "AbstractContextManager[Connection]":
 
 def _open_target(address: str) -> "AbstractAsyncContextManager[Database]":
     if _is_postgres(address):
-        with require_extra("postgres"):
-            from thinkaloud.store.postgres import open_postgres
+        from thinkaloud.store.postgres import open_postgres
+
         return open_postgres(address)
     from thinkaloud.store.sqlite import open_database
 
@@ -126,6 +124,6 @@ def _name(address: str) -> str:
     """Return the name of a database for messages, without a password."""
     if not _is_postgres(address):
         return str(_file(address))
-    with require_extra("postgres"):
-        from thinkaloud.store.postgres_connect import public_name
+    from thinkaloud.store.postgres_connect import public_name
+
     return f"the {public_name(address)}"

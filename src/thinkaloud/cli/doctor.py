@@ -22,7 +22,6 @@ from thinkaloud.cli.console import (
     users_language,
 )
 from thinkaloud.cli.database import database_url
-from thinkaloud.cli.extras import EXTRAS, install_command, installed, require_extra
 from thinkaloud.cli.portuguese import translate_header
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.cli.table import print_columns
@@ -33,6 +32,7 @@ from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
+from thinkaloud.extras import EXTRAS, install_command, installed, refuse_missing_extras
 from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
 
@@ -77,8 +77,9 @@ def _row(finding: Finding) -> tuple[str, str]:
 def _guarded(name: str, check: Callable[[], Iterator[tuple[str, str]]]) -> Iterator[Finding]:
     """Yield the findings of a check; an error of the product is a finding too, with its own remedy."""
     try:
-        for state, text in check():
-            yield Finding(name, state, text)
+        with refuse_missing_extras():
+            for state, text in check():
+                yield Finding(name, state, text)
     except ThinkaloudError as error:
         yield Finding(name, PROBLEM, str(error))
 
@@ -155,8 +156,8 @@ def _check_default_model() -> Iterator[tuple[str, str]]:
 
 def _check_database() -> Iterator[tuple[str, str]]:
     if url := database_url():
-        with require_extra("server"):
-            from thinkaloud.store.postgres_check import check_postgres
+        from thinkaloud.store.postgres_check import check_postgres
+
         for passed, text in check_postgres(url):
             yield OK if passed else PROBLEM, text
         return

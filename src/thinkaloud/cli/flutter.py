@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from thinkaloud.cli import EXIT_STOPPED
 from thinkaloud.cli.chat import add_chat_options
-from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED
-from thinkaloud.cli.extras import require_extra
+from thinkaloud.cli.console import EXIT_OK
 from thinkaloud.cli.gateway import INSIDE, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name
@@ -42,10 +42,10 @@ def run_flutter(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    with require_extra("flutter"):
-        from thinkaloud.surfaces.chat_session import Answerer
-        from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
-        from thinkaloud.surfaces.flutter.web_server import AppServer
+    from thinkaloud.surfaces.chat_session import Answerer
+    from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
+    from thinkaloud.surfaces.flutter.web_server import AppServer
+
     task = asyncio.current_task()
     assert task is not None
     actions: list[Callable[[], object]] = [task.cancel]

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingParameters
@@ -68,7 +68,7 @@ def run_models(options: argparse.Namespace) -> int:
     catalog = load_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "", write=options.write)
-    models = list_models(catalog, thinking=options.thinking)
+    models = list_models(catalog, today=datetime.now(UTC).date().isoformat(), thinking=options.thinking)
     if options.json:
         print_json(models)
         return EXIT_OK
@@ -76,7 +76,8 @@ def run_models(options: argparse.Namespace) -> int:
     for row in models:
         controls = " ".join(filter(None, ("+".join(row.control), _effort_ranges(row.efforts))))
         shows = row.visible.value if row.thinking != "none" else "-"
-        rows.append((row.id, row.thinking.value, controls or "-", shows, _provider_names(row.providers)))
+        name = f"{row.id} (family)" if row.family else row.id
+        rows.append((name, row.thinking.value, controls or "-", shows, _provider_names(row.providers)))
     with paged():
         print_columns(rows)
     return EXIT_OK

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
+from thinkaloud.cli import EXIT_STOPPED
+from thinkaloud.cli.console import EXIT_OK, port, positive
 from thinkaloud.cli.database import database_url, open_home_database
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.settings import (
     BUILTIN_MODEL,
     database_path,
@@ -129,9 +129,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def run_serve(options: argparse.Namespace) -> int:
     """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
-    with require_extra("server"):
-        from thinkaloud.server import run
-        from thinkaloud.server.auth import new_start_token
+    from thinkaloud.server import run
+    from thinkaloud.server.auth import new_start_token
+
     address = run.ServeOptions(
         host=options.host,
         port=options.port,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Refused
+from thinkaloud.canon import Refused, ThinkaloudError
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.database import database_url, open_home_database
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.settings import database_path, user_agents
 from thinkaloud.cli.table import print_columns
@@ -73,7 +72,7 @@ def add_users(parser: argparse.ArgumentParser) -> None:
     )
     remove_parser.add_argument("name", metavar="NAME", help="the user")
     remove_parser.add_argument("--yes", action="store_true", help="confirm; without it nothing is removed")
-    remove_parser.set_defaults(run=_command(_remove_user))
+    remove_parser.set_defaults(run=_command(_remove_user, deletes=True))
 
 
 def _add_thinking(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -210,23 +209,27 @@ def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOut
     return CommandOutput(note=f"Revoked {options.id}.")
 
 
-def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
+def _command(command: DatabaseCommand, *, deletes: bool = False) -> Callable[[argparse.Namespace], int]:
     """Return a function that runs a command in one transaction and prints its output after the commit."""
 
     def run(options: argparse.Namespace) -> int:
-        with require_extra("server"):
-            output = asyncio.run(_run_in_database(command, options))
-        if getattr(options, "json", False):
-            print_json([_public_fields(row) for row in output.rows])
-            return EXIT_OK
-        if output.table:
-            with paged():
-                print_columns(output.table, header=False)
-        if output.note:
-            print(output.note, file=sys.stderr)
+        _print_output(asyncio.run(_run_in_database(command, options)), options)
+        if deletes:
+            asyncio.run(_erase_deleted())
         return EXIT_OK
 
     return run
+
+
+def _print_output(output: CommandOutput, options: argparse.Namespace) -> None:
+    if getattr(options, "json", False):
+        print_json([_public_fields(row) for row in output.rows])
+        return
+    if output.table:
+        with paged():
+            print_columns(output.table, header=False)
+    if output.note:
+        print(output.note, file=sys.stderr)
 
 
 async def _run_in_database(command: DatabaseCommand, options: argparse.Namespace) -> CommandOutput:
@@ -238,6 +241,25 @@ async def _run_in_database(command: DatabaseCommand, options: argparse.Namespace
 
     async with open_home_database(database_url(), guest=True) as database:
         return await database.write(transaction)
+
+
+async def _erase_deleted() -> None:
+    """Erase what a command deleted. If a gateway runs, it does this within a second."""
+    import sqlite3
+
+    from sqlalchemy.exc import DBAPIError
+
+    from thinkaloud.store.delete import erase_deleted
+
+    try:
+        async with open_home_database(database_url(), guest=True) as database:
+            await erase_deleted(database)
+    except (ThinkaloudError, sqlite3.Error, DBAPIError) as error:
+        # The deletion itself is done, so the command has not failed.
+        print(
+            f"The deleted words are still in the files: {error} The gateway erases them when it runs.",
+            file=sys.stderr,
+        )
 
 
 def _public_fields(row: msgspec.Struct) -> dict[str, object]:

@@ -19,7 +19,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from thinkaloud.canon import Refused, ThinkaloudError
-from thinkaloud.cli.console import EXIT_OK, EXIT_REFUSED, EXIT_STOPPED
+from thinkaloud.cli import EXIT_STOPPED
+from thinkaloud.cli.console import EXIT_OK, EXIT_REFUSED
 
 if TYPE_CHECKING:
     from thinkaloud.server.run import RunningServer

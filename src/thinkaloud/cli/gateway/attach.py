@@ -17,7 +17,6 @@ import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import read_bytes
-from thinkaloud.cli.extras import require_extra
 from thinkaloud.cli.gateway.client import GatewayClient
 from thinkaloud.cli.gateway.connection import GatewayAddress
 from thinkaloud.cli.settings import database_path, model_name
@@ -140,12 +139,11 @@ async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -
     from thinkaloud.cli.database import database_url
     from thinkaloud.cli.serve import open_gateway
     from thinkaloud.client.config import ConfigFile
+    from thinkaloud.server.gateway import Settings
+    from thinkaloud.server.logs import log_to_file
+    from thinkaloud.server.run import ServeOptions, start_server
+    from thinkaloud.store.database import DatabaseInUse
 
-    with require_extra("server"):
-        from thinkaloud.server.gateway import Settings
-        from thinkaloud.server.logs import log_to_file
-        from thinkaloud.server.run import ServeOptions, start_server
-        from thinkaloud.store.database import DatabaseInUse
     async with AsyncExitStack() as inside:
         inside.enter_context(log_to_file(database_path().with_name("gateway.log")))
         try:
