@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.patience import PATIENCE_MS
+from tests.patience import patient_context
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,7 +29,6 @@ def screen(browser: "Browser", flet_site: "FletSite") -> Iterator["FletScreen"]:
     """A page without motion, so that what is read is where it will stay."""
     from tests.flutter.flet_site import FletScreen
 
-    context = browser.new_context(viewport={"width": 800, "height": 1200}, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE_MS)
-    yield FletScreen(flet_site, context.new_page())
-    context.close()
+    options = {"viewport": {"width": 800, "height": 1200}, "reduced_motion": "reduce"}
+    with patient_context(browser, **options) as context:
+        yield FletScreen(flet_site, context.new_page())

@@ -4,11 +4,12 @@ All tests share one chat and one browser page, and each has sessions of its own.
 """
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from tests.flutter.flet_site import FletScreen, FletSite
-from tests.patience import PATIENCE_MS
+from tests.patience import patient_context
 from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn
 
 from thinkaloud.canon import (
@@ -26,9 +27,13 @@ from thinkaloud.canon import (
 )
 from thinkaloud.surfaces.backend import Question, SessionInfo
 from thinkaloud.surfaces.chat_session import Answerer
-from thinkaloud.surfaces.flutter import chat_page
+from thinkaloud.surfaces.flutter import chat_page, composer_row
 from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
+from thinkaloud.surfaces.flutter.composer_row import ApprovalCard
 from thinkaloud.surfaces.flutter.session_sidebar import SIDEBAR_WIDTH
+from thinkaloud.surfaces.flutter.words import TEXTS
+from thinkaloud.surfaces.screen_words import ScreenWords
+from thinkaloud.transcript import Block
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize
@@ -134,14 +139,15 @@ class Chat:
 @pytest.fixture(scope="module")
 def one_chat(browser: "Browser", flet_site: FletSite) -> Iterator[Chat]:
     """A chat on a page of its own: it changes more of a page than a control that is mounted."""
-    context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE_MS)
-    with pytest.MonkeyPatch.context() as patch:
+    with (
+        patient_context(browser, viewport=DESKTOP, reduced_motion="reduce") as context,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr(chat_page, "GATEWAY_CHECK_S", 0.2)
+        patch.setattr(composer_row, "TYPE_AHEAD_S", 0.0)
         chat = Chat(FletScreen(flet_site, context.new_page()))
         yield chat
         flet_site.call(chat.chat_page.close)
-    context.close()
 
 
 @pytest.fixture
@@ -162,6 +168,45 @@ THOUGHT: list[Event] = [
 
 def answer(block: int, text: str) -> list[Event]:
     return [BlockStarted(block, Kind.TEXT), BlockGrew(block, text), BlockEnded(block), TurnEnded(Finish.STOP)]
+
+
+def test_words_typed_while_a_call_waits_do_not_approve_it(chat: Chat) -> None:
+    chat.add_session("Layers", ("What are they?", "I look for layers.", "There are three."))
+    turn = chat.ask("Why so many?")
+    chat.tab_to("textarea")
+    call: list[Event] = [BlockStarted(1, Kind.TOOL_CALL, "shell"), BlockGrew(1, "{}"), BlockEnded(1)]
+    chat.say(turn, *THOUGHT, *call, ApprovalAsked(1))
+    chat.wait_for("Run shell?")
+    for key in ("s", "t", "o", "p", "y", "Enter", "Control+y"):
+        chat.page.keyboard.press(key)
+    chat.tap_text("Deny")
+    chat.wait_for_call("approve", turn.id, 1, False)
+    assert [call for call in chat.backend.calls if call[0] == "approve"] == [("approve", turn.id, 1, False)]
+
+
+@pytest.mark.parametrize("hidden_between", [False, True])
+def test_second_press_does_not_answer_the_next_call(
+    monkeypatch: pytest.MonkeyPatch, hidden_between: bool
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(composer_row, "time", SimpleNamespace(monotonic=lambda: now_s))
+    monkeypatch.setattr(composer_row, "TYPE_AHEAD_S", 0.5)
+    answers: list[tuple[str, int, bool]] = []
+    card = ApprovalCard(lambda *answer: answers.append(answer))
+    words = ScreenWords("en-US", TEXTS)
+    first, second = Block(1, Kind.TOOL_CALL, name="ls"), Block(2, Kind.TOOL_CALL, name="rm")
+    card.show([("t1", first)], words)
+    now_s += 0.5
+    card._answer(True)
+    if hidden_between:
+        card.show([], words)
+    now_s += 0.2
+    card.show([("t1", second)], words)
+    card._answer(True)
+    assert answers == [("t1", 1, True)]
+    now_s += 0.5
+    card._answer(False)
+    assert answers == [("t1", 1, True), ("t1", 2, False)]
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])

@@ -98,6 +98,25 @@ def test_plain_text_with_a_duration_is_a_completed_thought(screen: FletScreen) -
     assert block.choices == {-1: True}
 
 
+def drawn_controls(control: ft.BaseControl) -> list[ft.BaseControl]:
+    """Return a control with all that it contains."""
+    contents = [getattr(control, "content", None), *getattr(control, "controls", [])]
+    inner = [content for content in contents if isinstance(content, ft.BaseControl)]
+    return [control, *(part for content in inner for part in drawn_controls(content))]
+
+
+def test_r077_icon_at_rest_is_a_thought_bubble(screen: FletScreen) -> None:
+    """R069 R077: a round outline, and two dots that go away from it to the lower left."""
+    block = show(screen, KoderThinkingBlock(THOUGHT, 4.2))
+    (icon,) = [control for control in drawn_controls(block) if isinstance(control, ft.Stack)]
+    parts: list[Any] = icon.controls
+    bubble, first_dot, second_dot = parts
+    assert bubble.border is not None
+    assert bubble.border_radius == bubble.height / 2, "a square has corners"
+    assert bubble.top < first_dot.top < second_dot.top
+    assert second_dot.left < first_dot.left < bubble.left + bubble.width / 2
+
+
 def test_no_content_draws_nothing(screen: FletScreen) -> None:
     """T3: without a thought there is no block, nor an empty one."""
     for content in (None, "", ()):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
-from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
+from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and_answer
 from textual import events
 from textual.command import CommandPalette
 
@@ -324,23 +324,60 @@ def _call_waits(name: str = "shell", arguments: str = '{"command": "rm -rf build
     ]
 
 
-@pytest.mark.parametrize(("key", "granted"), [("y", True), ("n", False)])
-def test_call_is_approved_or_denied_with_its_arguments_shown(key: str, granted: bool) -> None:
+async def _shown_call(chat: ChatPilot) -> tuple[ApprovalBar, MemoryTurn]:
+    """Ask, and wait until a call waits for approval and the bar has the focus."""
+    await chat.type("Clean up")
+    await chat.until(lambda: chat.called("ask"))
+    turn = chat.backend.last_turn()
+    turn.say(*_call_waits())  # type: ignore[arg-type]
+    bar = chat.chat.query_one(ApprovalBar)
+    await chat.until(lambda: bar.has_focus)
+    return bar, turn
+
+
+@pytest.mark.parametrize(
+    ("keys", "locale", "granted"),
+    [
+        (("y", "enter"), "en-US", True),
+        (("n", "enter"), "en-US", False),
+        (("ctrl+y",), "en-US", True),
+        (("y", "escape", "n", "enter"), "en-US", False),
+        (("s", "enter"), "pt-BR", True),
+        (("n", "enter"), "pt-BR", False),
+        (("ctrl+y",), "pt-BR", True),
+    ],
+)
+def test_call_is_approved_or_denied_with_its_arguments_shown(
+    keys: tuple[str, ...], locale: str, granted: bool
+) -> None:
     async def act(chat: ChatPilot) -> None:
-        await chat.type("Clean up")
-        await chat.until(lambda: chat.called("ask"))
-        turn = chat.backend.last_turn()
-        turn.say(*_call_waits())  # type: ignore[arg-type]
-        await chat.sees("Run shell?", "command: rm -rf build")
-        bar = chat.chat.query_one(ApprovalBar)
-        await chat.until(lambda: bar.has_focus and bar.armed)
-        await chat.press(key)
+        bar, turn = await _shown_call(chat)
+        await chat.sees("Run shell?" if locale == "en-US" else "Executar shell?", "command: rm -rf build")
+        await chat.until(lambda: bar.armed)
+        await chat.press(*keys[:-1])
+        assert not chat.called("approve")
+        await chat.press(keys[-1])
         await chat.until(lambda: chat.called("approve") == [(turn.id, 0, granted)])
         turn.say(ApprovalSettled(0, granted))
-        await chat.lost_sight_of("Run shell?")
-        await chat.until(lambda: chat.chat.composer.area.has_focus)
+        await chat.until(lambda: not bar.asked and chat.chat.composer.area.has_focus)
 
-    run_chat(act)
+    run_chat(act, options=ChatOptions(language=locale, gateway_check_s=0.05))
+
+
+@pytest.mark.parametrize("locale", ["en-US", "pt-BR"])
+@pytest.mark.parametrize("text", ["stop", "yes", "sim", "no", "why", "so"])
+@pytest.mark.parametrize("armed", [False, True])
+def test_words_typed_at_an_approval_go_to_the_prompt(text: str, locale: str, armed: bool) -> None:
+    async def act(chat: ChatPilot) -> None:
+        bar, _ = await _shown_call(chat)
+        if armed:
+            await chat.until(lambda: bar.armed)
+        await chat.press(*text)
+        await chat.until(lambda: chat.chat.composer.area.text == text)
+        assert chat.chat.composer.area.has_focus
+        assert not chat.called("approve")
+
+    run_chat(act, options=ChatOptions(language=locale, gateway_check_s=0.05))
 
 
 def test_keys_typed_into_the_prompt_do_not_approve_a_call() -> None:
@@ -354,6 +391,7 @@ def test_keys_typed_into_the_prompt_do_not_approve_a_call() -> None:
         await chat.until(lambda: bar.armed)
         await chat.press("y")
         assert chat.chat.composer.area.text == "And why"
+        await chat.press("ctrl+y")
         assert not chat.called("approve")
 
     run_chat(act)

@@ -111,9 +111,9 @@ def test_help_lists_every_key_and_command(locale: str) -> None:
 
 def test_help_names_keys_and_arguments_in_the_language_of_the_person() -> None:
     english, portuguese = (help_text(ScreenWords(locale, TEXTS)).plain for locale in ("en-US", "pt-BR"))
-    for text in ("/model [NAME]", "e, c, r", "y, n", "Ctrl+PageUp"):
+    for text in ("/model [NAME]", "e, c, r", "y Enter, n Enter", "Ctrl+PageUp"):
         assert text in english
-    for text in ("/model [NOME]", "/rename TÍTULO", "s, n"):
+    for text in ("/model [NOME]", "/rename TÍTULO", "s Enter, n Enter"):
         assert text in portuguese
     assert "NAME" not in portuguese
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows
 from textual.pilot import Pilot
 
@@ -193,6 +194,18 @@ def test_default_preset_shows_the_newest_line_of_a_live_thought() -> None:
         assert rows_of(view)[1] == "│ A new line."
 
     run(test, "default")
+
+
+@pytest.mark.parametrize("preset", ["default", "koder", "trace"])
+def test_r077_icon_at_rest_is_a_thought_bubble(preset: str) -> None:
+    """R069 R077: the header of a completed thought begins with a thought bubble."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [*THOUGHT, BlockEnded(0), BlockStarted(1, Kind.TEXT), BlockGrew(1, "Go.")], 0)
+        await pilot.pause()
+        assert rows_of(view)[0].lstrip("▶▼ ").startswith("💭 ")
+
+    run(test, preset)
 
 
 def test_a_tool_that_waits_for_approval_says_so() -> None:

@@ -1,8 +1,11 @@
-"""The arguments of a call in lines, for a person who is asked to approve it."""
+"""A call for a person who is asked to approve it: its arguments in lines, and how soon an answer counts."""
 
 import json
 
 from thinkaloud.surfaces.terminal import clean
+
+TYPE_AHEAD_S = 0.5
+"""A key or a tap so soon after a call appeared was meant for what was there before."""
 
 
 def argument_lines(text: str) -> list[str]:

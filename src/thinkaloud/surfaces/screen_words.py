@@ -34,6 +34,8 @@ CHAT_TEXTS: Texts = {
         "O gateway não consegue salvar este turno; ele fica na memória.",
     ),
     "approval.title": ("Run {name}?", "Executar {name}?"),
+    "yes": ("yes", "sim"),
+    "no": ("no", "não"),
     "approval.more": ("{n} more waits|{n} more wait", "mais {n} aguarda|mais {n} aguardam"),
     "picker.filter": ("Filter…", "Filtrar…"),
     "picker.not_ready": ("not ready", "indisponível"),
@@ -138,6 +140,16 @@ class ScreenWords:
     def locale(self) -> str:
         """The full name of the language."""
         return self._words.locale
+
+    @property
+    def yes_key(self) -> str:
+        """The letter that says yes in this language."""
+        return self.text("yes")[0]
+
+    @property
+    def no_key(self) -> str:
+        """The letter that says no in this language."""
+        return self.text("no")[0]
 
     def arguments(self, text: str) -> str:
         """Return the arguments of a command with the names in capitals translated."""

@@ -1,10 +1,11 @@
 """The message box with its buttons, and the card that asks whether a call may run."""
 
+import time
 from collections.abc import Callable
 
 import flet as ft
 
-from thinkaloud.surfaces.call_arguments import argument_lines
+from thinkaloud.surfaces.call_arguments import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.flutter.icon_action import IconAction, text_action
 from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
 from thinkaloud.surfaces.flutter.row_controls import MUTED
@@ -77,6 +78,8 @@ class ApprovalCard(IsolatedControl, ft.Container):
         )
         self._on_answer = on_answer
         self._asked: tuple[str, int] | None = None
+        self._answers_from_s = 0.0
+        """Until then answers do not count: a press may be meant for the call before it."""
         self._title = ft.Text(
             size=15, weight=ft.FontWeight.W_600, max_lines=TITLE_LINES, overflow=ft.TextOverflow.ELLIPSIS
         )
@@ -95,7 +98,10 @@ class ApprovalCard(IsolatedControl, ft.Container):
         """Show the first of the calls that wait, by the id of their turn; none hides the card."""
         self.visible = bool(waiting)
         self._deny.content, self._run.content = words.text("approval.deny"), words.text("approval.run")
-        self._asked = (waiting[0][0], waiting[0][1].number) if waiting else None
+        asked = (waiting[0][0], waiting[0][1].number) if waiting else None
+        if asked is not None and asked != self._asked:
+            self._answers_from_s = time.monotonic() + TYPE_AHEAD_S
+        self._asked = asked
         if waiting:
             block = waiting[0][1]
             self._title.value = words.text("approval.title", name=screen_line(block.name))
@@ -107,5 +113,5 @@ class ApprovalCard(IsolatedControl, ft.Container):
         self.send_changes()
 
     def _answer(self, granted: bool) -> None:
-        if self._asked is not None:
+        if self._asked is not None and time.monotonic() >= self._answers_from_s:
             self._on_answer(*self._asked, granted)

@@ -2,6 +2,7 @@
 
 A header is one button for assistive technology: its label and value are read as one, with its state. What is
 drawn inside of it is not read a second time. Icons come from the icon font, since the client has no emoji.
+That font has no thought bubble, so it is drawn (`ThoughtBubble`).
 """
 
 from collections.abc import Callable
@@ -27,7 +28,6 @@ LABEL_LINES = 3
 """A label with the long name of a tool is cut here; assistive technology has all of it."""
 MUTED = ft.Colors.ON_SURFACE_VARIANT
 _KIND_ICONS = {
-    Kind.REASONING: ft.Icons.PSYCHOLOGY_OUTLINED,
     Kind.TOOL_CALL: ft.Icons.BUILD_OUTLINED,
     Kind.ASSISTANT_CALL: ft.Icons.SMART_TOY_OUTLINED,
 }
@@ -37,6 +37,19 @@ _STATUS_ICONS = {
     ThinkingState.ERROR: ft.Icons.WARNING_AMBER_ROUNDED,
     ThinkingState.INTERRUPTED: ft.Icons.STOP_CIRCLE_OUTLINED,
 }
+
+
+class ThoughtBubble(ft.Stack):
+    """The icon of a thought: a round outline, and two dots that become smaller to its lower left."""
+
+    def __init__(self) -> None:
+        outline = ft.Border.all(1.6, MUTED)
+        bubble = ft.Container(left=1, top=2, width=18, height=12, border=outline, border_radius=6)
+        dots = [
+            ft.Container(left=4, top=15, width=3, height=3, border_radius=1.5, bgcolor=MUTED),
+            ft.Container(left=1, top=18, width=2, height=2, border_radius=1, bgcolor=MUTED),
+        ]
+        super().__init__([bubble, *dots], width=20, height=20)
 
 
 class RowStyle:
@@ -109,7 +122,8 @@ class HeaderButton(ft.Container):
             border_radius=10,
             bgcolor=ft.Colors.SURFACE_CONTAINER_HIGH,
         )
-        self._icon = ft.Icon(_KIND_ICONS[row.kind or Kind.REASONING], size=20, color=MUTED)
+        self._icon = ft.Icon(ft.Icons.CHECK, size=20, color=MUTED)
+        self._bubble = ThoughtBubble()
         self._chevron = ft.Icon(_chevron(row, style), size=20, color=MUTED)
         self._lead = ft.Container(width=20)
         lines = ft.Column(
@@ -157,14 +171,21 @@ class HeaderButton(ft.Container):
     def _show_state(self, row: HeaderRow) -> None:
         running = row.status is ThinkingState.THINKING
         broken = row.status in (ThinkingState.ERROR, ThinkingState.INTERRUPTED)
-        icon = _STATUS_ICONS[row.status] if broken else _KIND_ICONS[row.kind or Kind.REASONING]
-        color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else MUTED
-        self._icon.icon, self._icon.color, self._label.color = icon, color, None
+        thought = row.kind is None or row.kind is Kind.REASONING
+        if broken:
+            self._icon.icon = _STATUS_ICONS[row.status]
+        elif row.kind in _KIND_ICONS:
+            self._icon.icon = _KIND_ICONS[row.kind]
+        self._icon.color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else MUTED
+        self._label.color = None
         if row.status is ThinkingState.ERROR:
             self._label.color = ft.Colors.ERROR
-        self._lead.content = self._dot if running and row.kind in (None, Kind.REASONING) else self._icon
-        if running and row.kind not in (None, Kind.REASONING):
+        if running and not thought:
             self._icon.color = ft.Colors.PRIMARY
+        if not thought or broken:
+            self._lead.content = self._icon
+        else:
+            self._lead.content = self._dot if running else self._bubble
         self._chevron.icon = _chevron(row, self._style)
         self.padding = self._style.inset(row.depth)
 

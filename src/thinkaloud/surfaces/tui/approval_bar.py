@@ -1,24 +1,23 @@
 """Asks whether a call may run: its name, its arguments, and the keys that answer.
 
-The bar takes the focus only from an empty prompt, and answers no key in its first moments: a letter that was
-typed for the prompt must not approve a call.
+Nothing that was typed for the prompt may approve a call. The bar takes the focus only from an empty prompt,
+and what is typed in its first moments goes to the prompt. After that the letter of yes or no in the language
+chooses an answer, and Enter gives it. Any other character shows that a word is being typed: all of it goes to
+the prompt.
 """
 
-from typing import ClassVar
-
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Static
 
-from thinkaloud.surfaces.call_arguments import argument_lines
+from thinkaloud.surfaces.call_arguments import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.transcript import Block
-
-TYPE_AHEAD_S = 0.5
 
 
 class ApprovalBar(Vertical, can_focus=True):
@@ -34,10 +33,6 @@ class ApprovalBar(Vertical, can_focus=True):
     ApprovalBar #approval-arguments Static { height: auto; }
     ApprovalBar #approval-keys { color: $text-muted; height: auto; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,s", "answer(True)", show=False),
-        Binding("n", "answer(False)", show=False),
-    ]
 
     class Answered(Message):
         """The person approved or denied the call."""
@@ -46,10 +41,21 @@ class ApprovalBar(Vertical, can_focus=True):
             super().__init__()
             self.turn, self.block, self.granted = turn, block, granted
 
+    class Typed(Message):
+        """The person typed something that is for the prompt."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     def __init__(self, words: ScreenWords) -> None:
         super().__init__(id="approval")
         self.words = words
         self._turn, self._block = "", -1
+        self._more = 0
+        self._chosen = ""
+        """The letter that was typed last, if it is one of the two that answer."""
+        self._timer: Timer | None = None
         self.armed = False
         """Whether keys are answered yet."""
 
@@ -61,8 +67,9 @@ class ApprovalBar(Vertical, can_focus=True):
 
     def ask(self, turn: str, block: Block, more: int) -> None:
         """Show a call; `more` is how many others wait."""
-        self._show_keys(more)
+        self._more = more
         if (turn, block.number) == (self._turn, self._block):
+            self._show_keys()
             return
         self._turn, self._block = turn, block.number
         name = self.words.text("approval.title", name=clean(block.name))
@@ -70,12 +77,11 @@ class ApprovalBar(Vertical, can_focus=True):
         arguments = Content("\n".join(argument_lines(block.text)))
         self.query_one("#approval-arguments Static", Static).update(arguments)
         self.add_class("-asked")
-        self.armed = False
-        self.set_timer(TYPE_AHEAD_S, self._arm)
+        self._arm_later()
 
     def clear(self) -> None:
         """Hide the bar: nothing waits."""
-        self._turn, self._block, self.armed = "", -1, False
+        self._turn, self._block, self._chosen, self.armed = "", -1, "", False
         self.remove_class("-asked")
 
     @property
@@ -83,16 +89,52 @@ class ApprovalBar(Vertical, can_focus=True):
         """Whether a call is shown."""
         return self.has_class("-asked")
 
+    def _arm_later(self) -> None:
+        """Answer keys after a moment without any."""
+        self._chosen, self.armed = "", False
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(TYPE_AHEAD_S, self._arm)
+        self._show_keys()
+
     def _arm(self) -> None:
         self.armed = True
 
-    def _show_keys(self, more: int) -> None:
-        text = self.words.text("approval.keys")
-        if more:
-            text = f"{text}  {self.words.text('approval.more', n=more)}"
+    def on_focus(self) -> None:
+        """Wait a moment: the person may still be typing."""
+        self._arm_later()
+
+    def _show_keys(self) -> None:
+        keys = {self.words.yes_key: "approval.run_chosen", self.words.no_key: "approval.deny_chosen"}
+        text = self.words.text(keys.get(self._chosen, "approval.keys"))
+        if self._more:
+            text = f"{text}  {self.words.text('approval.more', n=self._more)}"
         self.query_one("#approval-keys", Static).update(Content(text))
 
-    def action_answer(self, granted: bool) -> None:
-        """Approve or deny the call."""
-        if self.armed and self.asked:
+    def on_key(self, event: events.Key) -> None:
+        """Choose an answer, give it, or pass what is typed to the prompt."""
+        if event.key == "ctrl+y" and self.armed:
+            self._answer(True)
+        elif event.key == "enter" and self._chosen:
+            self._answer(self._chosen == self.words.yes_key)
+        elif event.key in ("escape", "backspace") and self._chosen:
+            self._choose("")
+        elif not (event.character and event.is_printable):
+            return
+        elif self.armed and not self._chosen and event.character in (self.words.yes_key, self.words.no_key):
+            self._choose(event.character)
+        else:
+            typed = self._chosen + event.character
+            self._arm_later()  # keys that are on their way to the bar belong to the same word
+            self.post_message(self.Typed(typed))
+        event.stop()
+        event.prevent_default()
+
+    def _choose(self, letter: str) -> None:
+        self._chosen = letter
+        self._show_keys()
+
+    def _answer(self, granted: bool) -> None:
+        if self.asked:
             self.post_message(self.Answered(self._turn, self._block, granted))
+            self._arm_later()

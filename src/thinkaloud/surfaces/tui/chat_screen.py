@@ -302,6 +302,11 @@ class ChatScreen(Screen[None]):
     def _answered(self, event: ApprovalBar.Answered) -> None:
         self.run_flow(self.state.backend.approve(event.turn, event.block, event.granted))
 
+    @on(ApprovalBar.Typed)
+    def _typed_at_approval(self, event: ApprovalBar.Typed) -> None:
+        for character in event.text:
+            self.composer.type(character)
+
     @on(PromptArea.HelpAsked)
     def _help_asked(self) -> None:
         self.run_flow(flows.show_help(self))

@@ -37,12 +37,9 @@ WINDOW_CSS = """
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Asks a question; y is yes, n and Escape are no."""
+    """Asks a question. The letter of yes in this language is yes, that of no and Escape are no."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,s", "dismiss(True)", show=False),
-        Binding("n,escape", "dismiss(False)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(False)", show=False)]
 
     def __init__(self, question: str, words: ScreenWords) -> None:
         super().__init__()
@@ -52,6 +49,12 @@ class ConfirmScreen(ModalScreen[bool]):
         with Vertical(classes="window"):
             yield Static(Content(clean(self._question)), classes="window-title", markup=False)
             yield Static(Content(self._words.text("confirm.keys")), classes="window-keys", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """Answer the question."""
+        if event.character in (self._words.yes_key, self._words.no_key):
+            event.stop()
+            self.dismiss(event.character == self._words.yes_key)
 
 
 class LineInput(Input):

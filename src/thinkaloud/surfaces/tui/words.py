@@ -28,8 +28,8 @@ TEXTS: Texts = {
         "e editar e perguntar de novo · c copiar a resposta · r reproduzir · ← → versões",
     ),
     "approval.keys": (
-        "y runs it · n denies it",
-        "s executa · n nega",
+        "y and Enter, or Ctrl+Y, runs it · n and Enter denies it",
+        "s e Enter, ou Ctrl+Y, executa · n e Enter nega",
     ),
     "confirm.keys": ("y yes · n no", "s sim · n não"),
     "text.keys": ("Enter saves · Esc leaves", "Enter salva · Esc desiste"),
@@ -105,7 +105,9 @@ TEXTS: Texts = {
     "key.on_question": ("Edit, copy, replay (question)", "Editar, copiar, reproduzir (pergunta)"),
     "key.on_version": ("Other versions (question)", "Outras versões (pergunta)"),
     "key.on_session": ("New, rename, delete, export (list)", "Nova, renomear, excluir, exportar (lista)"),
-    "keys.approval": ("y, n", "s, n"),
+    "approval.run_chosen": ("Enter runs it · Esc not yet", "Enter executa · Esc ainda não"),
+    "approval.deny_chosen": ("Enter denies it · Esc not yet", "Enter nega · Esc ainda não"),
+    "keys.approval": ("y Enter, n Enter", "s Enter, n Enter"),
     "key.on_approval": (
         "Run or deny (approval; Tab goes there)",
         "Executar ou negar (aprovação; Tab vai até lá)",
