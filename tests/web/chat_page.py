@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
-from tests.patience import PATIENCE_MS, PATIENCE_S
+from tests.patience import PATIENCE_S, patient_context
 
 from thinkaloud.server.static_files import FOLDER
 from thinkaloud.store.file_lock import lock_holder, lock_path
@@ -229,7 +229,6 @@ class PageVisit:
 
     def open(self, hash_: str = "") -> Page:
         page = self.context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda message: self._record_console(message.type, message.text))
         page.goto(f"{self.url}/{hash_ and '#'}{hash_}")
@@ -259,13 +258,10 @@ def open_visit(browser: Browser, url: str, **options: Any) -> Iterator[PageVisit
         "locale": "en-US",
         **options,
     }
-    context = browser.new_context(**context_options)
-    visit = PageVisit(context, url)
-    try:
+    with patient_context(browser, **context_options) as context:
+        visit = PageVisit(context, url)
         yield visit
         visit.check_errors()
-    finally:
-        context.close()
 
 
 def ask(page: Page, text: str) -> None:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.patience import PATIENCE_MS
+from tests.patience import patient_context
 from tests.web.site import WEB, Site
 
 if TYPE_CHECKING:
@@ -33,15 +33,13 @@ def options() -> dict[str, Any]:
 
 @pytest.fixture
 def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["Page"]:
-    context = browser.new_context(**{"viewport": {"width": 800, "height": 700}, **options})
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(site.url + "/")
-    page.wait_for_function("() => window.ready")
-    yield page
-    context.close()
+    with patient_context(browser, **{"viewport": {"width": 800, "height": 700}, **options}) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(site.url + "/")
+        page.wait_for_function("() => window.ready")
+        yield page
     assert faults == []
 
 

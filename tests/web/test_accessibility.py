@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import Page
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, patient_context
 from tests.web.element_states import (
     STATES,
     answer_after_thought,
@@ -217,19 +217,19 @@ def test_the_body_is_busy_while_it_grows_and_never_live(page: Page) -> None:
 @pytest.mark.parametrize(("lang", "scheme"), [("en", "light"), ("pt-BR", "dark")])
 def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> None:
     """Every state, in both languages, light and dark: colours do not depend on words."""
-    context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
-    page = context.new_page()
-    for state, (events, options) in STATES.items():
-        page.goto(f"{site.url}/?lang={lang}")
-        page.wait_for_function("() => window.ready")
-        page.evaluate(
-            "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
-            "stage.prepend(title); }"
-        )
-        show_block(page, events, id="block", **options)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        assert page.evaluate(RULES) == [], state
-    context.close()
+    options = {"color_scheme": scheme, "bypass_csp": True, "reduced_motion": "reduce"}
+    with patient_context(browser, **options) as context:
+        page = context.new_page()
+        for state, (events, options) in STATES.items():
+            page.goto(f"{site.url}/?lang={lang}")
+            page.wait_for_function("() => window.ready")
+            page.evaluate(
+                "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
+                "stage.prepend(title); }"
+            )
+            show_block(page, events, id="block", **options)
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            assert page.evaluate(RULES) == [], state
 
 
 @pytest.mark.parametrize("options", [{"forced_colors": "active"}], ids=["forced"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, patient_context
 from tests.web.site import WEB, Site
 
 MODULE = "/dist/thinking-block.js"
@@ -43,16 +43,15 @@ def path() -> str:
 @pytest.fixture
 def plain(browser: Any, site: Site, loaded: list[str], path: str) -> Iterator[Page]:
     """A page of HTML with one script tag, under the strict policy; nothing happens there in idle time."""
-    context = browser.new_context()
-    page = context.new_page()
     faults: list[str] = []
-    page.add_init_script("window.requestIdleCallback = () => 1")
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: loaded.append(request.url.removeprefix(site.url)))
-    page.goto(site.url + path)
-    page.wait_for_function("() => block.shadowRoot")
-    yield page
-    context.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.add_init_script("window.requestIdleCallback = () => 1")
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: loaded.append(request.url.removeprefix(site.url)))
+        page.goto(site.url + path)
+        page.wait_for_function("() => block.shadowRoot")
+        yield page
     assert faults == []
 
 
@@ -69,11 +68,11 @@ def test_body_is_loaded_when_the_block_opens(plain: Page, loaded: list[str]) -> 
 
 
 def test_it_is_loaded_in_idle_time_for_a_find_in_the_page(browser: Any, site: Site) -> None:
-    page = browser.new_page()
-    page.goto(site.url + "/plain")
-    page.wait_for_function("() => block.shadowRoot.querySelector('strong')")
-    assert not page.evaluate("() => block.open")
-    page.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.goto(site.url + "/plain")
+        page.wait_for_function("() => block.shadowRoot.querySelector('strong')")
+        assert not page.evaluate("() => block.open")
 
 
 def test_stream_reader_is_loaded_with_the_first_stream(plain: Page, loaded: list[str]) -> None:

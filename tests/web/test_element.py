@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page
 from tests.patience import PATIENCE_MS
 from tests.web.element_states import (
+    TWO_FRAMES,
     WORDS,
     answer_after_thought,
     feed_more,
@@ -23,8 +24,6 @@ PART = (
     "name => { const one = block.shadowRoot.querySelector(`[part='${name}']`); return one && "
     "one.checkVisibility() ? one.textContent : ''; }"
 )
-
-TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def part(page: Page, name: str) -> str:
@@ -265,6 +264,46 @@ def test_the_thinking_block_as_json(page: Page) -> None:
     first, *others = page.evaluate(labels)
     assert re.fullmatch(r"Thought( for .+)?", first)
     assert others == ["search", "Planner", "Thought"]
+
+
+def test_block_shows_what_a_tool_does_and_can_be_taken_away(page: Page) -> None:
+    """R101: `content` beside `toolInput` is the description of the tool."""
+    call = {
+        "id": "1",
+        "type": "tool_call",
+        "content": "Adds two numbers.",
+        "toolName": "add",
+        "toolInput": "{}",
+    }
+    page.evaluate("() => { put().id = 'block'; }")
+    page.evaluate(
+        (
+            "async step => { block.block = {status: 'done', steps: [step]}; await block.ready; "
+            "block.expandAll(); block.refresh(); }"
+        ),
+        call,
+    )
+    page.wait_for_function("() => block.shadowRoot.textContent.includes('Adds two numbers.')")
+    for nothing in ("null", "{status: 'done', steps: []}"):
+        page.evaluate("step => { block.block = {status: 'done', steps: [step]}; block.refresh(); }", call)
+        assert part(page, "summary")
+        page.evaluate(f"async () => {{ block.block = {nothing}; await block.ready; }}")
+        assert part(page, "summary") == ""
+
+
+def test_block_takes_the_answer_of_the_gateway(page: Page) -> None:
+    """R004, R078: the time of the thinking is the one that the gateway measured."""
+    answer = {
+        "content": [{"type": "text", "text": "42"}],
+        "reasoning_content": "Six times seven.",
+        "reasoning_meta": {"model_supports": True, "duration_ms": 4200, "tokens": 234},
+    }
+    page.evaluate(
+        "async answer => { const node = put(); node.id = 'block'; node.block = answer; await node.ready; }",
+        answer,
+    )
+    assert part(page, "label") == "Thought for 4.2s"
+    assert page.evaluate("() => [block.text, block.state.answer]") == ["Six times seven.", "42"]
 
 
 AI_SDK = [

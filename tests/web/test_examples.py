@@ -15,6 +15,7 @@ from threading import Thread
 
 import pytest
 from playwright.sync_api import Browser, expect
+from tests.patience import patient_context
 from tests.web.site import WEB, Site
 
 EXAMPLES = WEB / "examples"
@@ -70,28 +71,28 @@ def visit(browser: Browser, url: str) -> None:
 
 def opened_in_time(browser: Browser, url: str) -> bool:
     """See a turn through, and open it; False where that came too late to tell anything."""
-    page = browser.new_page(viewport={"width": 800, "height": 700})
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda message: complaints.append(message.text) if message.type in BAD else None)
-    page.goto(url)
-    block = page.locator("thinking-block")
-    expect(block).to_have_attribute("status", LIVE_OR_OVER)
-    expect(block.locator(".summary .preview")).not_to_be_empty()
-    assert not block.evaluate("block => block.open"), "the policy says that it peeks"
+    with patient_context(browser, viewport={"width": 800, "height": 700}) as context:
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if message.type in BAD else None)
+        page.goto(url)
+        block = page.locator("thinking-block")
+        expect(block).to_have_attribute("status", LIVE_OR_OVER)
+        expect(block.locator(".summary .preview")).not_to_be_empty()
+        assert not block.evaluate("block => block.open"), "the policy says that it peeks"
 
-    block.locator("summary.summary").click()
-    expect(page.locator("p[role=status]")).to_have_text("You opened the thinking.")
-    expect(block.locator(".body")).to_contain_text(FIRST_WORDS)
-    in_time = block.get_attribute("status") == "streaming"
+        block.locator("summary.summary").click()
+        expect(page.locator("p[role=status]")).to_have_text("You opened the thinking.")
+        expect(block.locator(".body")).to_contain_text(FIRST_WORDS)
+        in_time = block.get_attribute("status") == "streaming"
 
-    expect(page.locator("#answer")).to_contain_text(ANSWER)
-    expect(block).to_have_attribute("status", "done")
-    assert block.evaluate("block => block.open"), "what was opened stays open"
-    expect(block.locator(".body")).to_be_visible()
-    assert LAST_WORDS in block.evaluate("block => (block.expandAll(), block.shadowRoot.textContent)")
-    assert complaints == []
-    page.close()
+        expect(page.locator("#answer")).to_contain_text(ANSWER)
+        expect(block).to_have_attribute("status", "done")
+        assert block.evaluate("block => block.open"), "what was opened stays open"
+        expect(block.locator(".body")).to_be_visible()
+        assert LAST_WORDS in block.evaluate("block => (block.expandAll(), block.shadowRoot.textContent)")
+        assert complaints == []
     return in_time
 
 

@@ -4,7 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.element_states import Event, answer_after_thought, feed_more, running_thought, show_block
+from tests.patience import patient_context
+from tests.web.element_states import (
+    TWO_FRAMES,
+    Event,
+    answer_after_thought,
+    feed_more,
+    running_thought,
+    show_block,
+)
 from tests.web.site import Site
 
 PARTS = """name => [...block.shadowRoot.querySelectorAll(`[part="${name}"]`)]
@@ -28,6 +36,7 @@ SEARCHED: list[tuple[Event, int]] = [
 
 
 def visible_texts(page: Page, part: str) -> list[str]:
+    page.evaluate(TWO_FRAMES)  # what was opened counts as visible only after the next frame
     texts: list[str] = page.evaluate(PARTS, part)
     return texts
 
@@ -267,35 +276,35 @@ def test_the_header_of_a_tall_block_stays_in_sight(page: Page) -> None:
 
 def test_properties_set_before_the_definition_are_kept(browser: Browser, site: Site) -> None:
     """A page may set properties on an element that is not known yet."""
-    page = browser.new_page()
-    page.goto(site.url + "/without")
-    values = page.evaluate("""async () => {
-      block.policy = {preset: "trace"};
-      block.text = "Mine.";
-      block.open = true;
-      block.renderer = root => ({feed: text => root.append(`<${text}>`)});
-      await import("/dist/thinking-block.js");
-      block.refresh();
-      await block.ready;
-      return [block.policy.preset, block.text, block.open,
-        block.shadowRoot.querySelector("[part=content] .text").textContent];
-    }""")
-    page.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.goto(site.url + "/without")
+        values = page.evaluate("""async () => {
+          block.policy = {preset: "trace"};
+          block.text = "Mine.";
+          block.open = true;
+          block.renderer = root => ({feed: text => root.append(`<${text}>`)});
+          await import("/dist/thinking-block.js");
+          block.refresh();
+          await block.ready;
+          return [block.policy.preset, block.text, block.open,
+            block.shadowRoot.querySelector("[part=content] .text").textContent];
+        }""")
     assert values == ["trace", "Mine.", True, "<Mine.>"]
 
 
 def test_headless_from_the_first_on_it_has_steps(browser: Browser, site: Site) -> None:
     """On a page where nothing else has loaded what knows of steps."""
-    page = browser.new_page()
-    page.goto(site.url + "/without")
-    values = page.evaluate("""async () => {
-      block.setAttribute("headless", "");
-      await import("/dist/thinking-block.js");
-      block.refresh();
-      await block.ready;
-      return block.state.view.steps.map(step => step.kind);
-    }""")
-    page.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.goto(site.url + "/without")
+        values = page.evaluate("""async () => {
+          block.setAttribute("headless", "");
+          await import("/dist/thinking-block.js");
+          block.refresh();
+          await block.ready;
+          return block.state.view.steps.map(step => step.kind);
+        }""")
     assert values == ["reasoning"]
 
 

@@ -202,6 +202,34 @@ def test_r077_gear_turns_where_the_page_wants_one(page: Page) -> None:
     assert page.evaluate(moving) == ["svg", 0]
 
 
+PARTS_OF_THE_ICON = """() => {
+  const path = block.shadowRoot.querySelector("[part=icon] slot path");
+  return path.getAttribute("d").match(/M[^M]*/g).map(shape => {
+    const part = path.cloneNode();
+    part.setAttribute("d", shape);
+    path.after(part);
+    const { x, y, width, height } = part.getBBox();
+    const canvas = document.createElement("canvas").getContext("2d");
+    const inside = (h, v) => canvas.isPointInPath(new Path2D(shape), x + h * width, y + v * height);
+    const corners = [[0.05, 0.05], [0.95, 0.05], [0.05, 0.95], [0.95, 0.95]].filter(([h, v]) => inside(h, v));
+    part.remove();
+    return { x, y, width, corners: corners.length, filled: inside(0.5, 0.5) };
+  });
+}"""
+
+
+def test_r077_icon_at_rest_is_a_thought_bubble(page: Page) -> None:
+    """R069 R077: a round outline, and two dots that go away from it to the lower left."""
+    show_block(page, [*running_thought(), *answer_after_thought()], id="block", now=5000)
+    bubble, first_dot, second_dot = page.evaluate(PARTS_OF_THE_ICON)
+    assert bubble["filled"]
+    assert bubble["corners"] == 0, "a square has corners"
+    assert bubble["width"] > 8
+    assert max(first_dot["width"], second_dot["width"]) < 1
+    assert bubble["y"] < first_dot["y"] < second_dot["y"]
+    assert second_dot["x"] < first_dot["x"] < bubble["x"] + bubble["width"] / 2
+
+
 OPEN_STEPS = (
     "() => [...block.shadowRoot.querySelectorAll('.body > .steps > .step > details')].map(one => one.open)"
 )

@@ -21,6 +21,10 @@ from tests.web.chat_page import (
 DEEP = ("Planner", "Reader", "Scout", "Checker", "Clerk")
 PEEK = "() => document.querySelector('thinking-block').state.view.peek"
 ANSWER = "() => document.querySelector('thinking-block').state.answer"
+SAID_SCRIPT = """window.said = []; new MutationObserver(() => {
+  for (const {textContent} of document.querySelectorAll("body > [role=status]"))
+    if (textContent && said.at(-1) !== textContent) said.push(textContent);
+}).observe(document, {subtree: true, childList: true, characterData: true});"""
 NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}}
 
 
@@ -48,9 +52,11 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: PageVisit, gatewa
     page = visit.open()
     _ask_agent(page, "Careful")
     _waiting(page)
+    page.add_init_script(SAID_SCRIPT)
     page.reload()
     _waiting(page)
-    expect(page.locator("body > [role=status]")).to_have_text("A tool waits for your approval: checker")
+    # The line is free for the next words after a second, so that they may be gone by now.
+    page.wait_for_function("text => said.includes(text)", arg="A tool waits for your approval: checker")
     page.get_by_role("button", name="Allow").click()
     wait_for_answers(page)
     assert page.locator(".approval").count() == 0
@@ -59,6 +65,20 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: PageVisit, gatewa
     parts = gateway.call(f"/api/sessions/{turn['session']}/messages")["items"][-1]["parts"]
     (call,) = [part for part in parts if part["kind"] == "tool_call"]
     assert (call["approval"], call["result"]) == ("granted", "Right.")
+
+
+def test_words_typed_while_a_call_waits_do_not_approve_it(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    _ask_agent(page, "Careful")
+    _waiting(page)
+    for key in ("s", "t", "o", "p", "y", "Enter", "Control+y", "Space"):
+        page.keyboard.press(key)
+    _waiting(page)
+    page.get_by_role("button", name="Decline").click()
+    wait_for_answers(page)
+    turn = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"][0]
+    parts = gateway.call(f"/api/sessions/{turn['session']}/messages")["items"][1]["parts"]
+    assert [part["approval"] for part in parts if part["kind"] == "tool_call"] == ["denied"]
 
 
 def test_replies_are_separated_by_a_blank_line_live_and_after_a_reload(

@@ -546,6 +546,24 @@ def test_two_settings_in_a_row_are_both_kept(visit: PageVisit, gateway: GatewayP
     ]
 
 
+def test_a_change_made_while_the_preferences_load_stays(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """What the gateway had before the change comes after it, and is older."""
+    preferences_before = gateway.call("/api/preferences")
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/api/preferences")
+    page.reload()
+    delayed.wait()
+    older = delayed.routes[0].fetch()
+    with page.expect_response(lambda response: response.request.method == "PUT"):
+        page.keyboard.press("Alt+t")
+    page.wait_for_selector(".toast >> text=Thinking blocks: hidden")
+    delayed.routes[0].fulfill(response=older)
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("Alt+t")
+    page.wait_for_selector(".toast >> text=Thinking blocks: shown")
+    gateway.call("/api/preferences", preferences_before, "PUT")
+
+
 def test_deleting_is_not_one_enter_away(visit: PageVisit, gateway: GatewayProcess) -> None:
     page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
     page.wait_for_selector(".answer >> text=1")

@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser
+from tests.patience import patient_context
 from tests.web.chat_page import GatewayProcess, PageVisit, require_built_page, wait_for_answers
 
 from thinkaloud.server.static_files import FOLDER
@@ -190,25 +191,24 @@ def test_a_link_on_another_site_leads_to_the_page_and_to_nothing_else(
     browser: Browser, gateway: GatewayProcess, elsewhere: str
 ) -> None:
     session = gateway.import_exchanges("Linked", ("one", "two", "three"))
-    context = browser.new_context()
-    page = context.new_page()
-    for path, status in (
-        ("/", 200),
-        (f"/#{session}", 200),
-        ("/api/sessions", 403),
-        ("/healthz", 403),
-        (f"/api/sessions/{session}/export", 403),
-    ):
-        page.goto(f"{elsewhere}/{quote(gateway.url + path)}")
-        with page.expect_response(lambda answer: answer.url.startswith(gateway.url)) as answer:
-            page.click("a")
-        assert (path, answer.value.status) == (path, status)
-        assert answer.value.request.headers.get("sec-fetch-site", "cross-site") == "cross-site"
-    page.goto(f"{elsewhere}/{quote(f'{gateway.url}/#{session}')}")
-    page.click("a")
-    wait_for_answers(page)
-    assert page.text_content(".answer") == "three"
-    context.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        for path, status in (
+            ("/", 200),
+            (f"/#{session}", 200),
+            ("/api/sessions", 403),
+            ("/healthz", 403),
+            (f"/api/sessions/{session}/export", 403),
+        ):
+            page.goto(f"{elsewhere}/{quote(gateway.url + path)}")
+            with page.expect_response(lambda answer: answer.url.startswith(gateway.url)) as answer:
+                page.click("a")
+            assert (path, answer.value.status) == (path, status)
+            assert answer.value.request.headers.get("sec-fetch-site", "cross-site") == "cross-site"
+        page.goto(f"{elsewhere}/{quote(f'{gateway.url}/#{session}')}")
+        page.click("a")
+        wait_for_answers(page)
+        assert page.text_content(".answer") == "three"
 
 
 @pytest.mark.parametrize(

@@ -278,10 +278,8 @@ def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
     page.evaluate(ANNOUNCED_SCRIPT)
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block")
-    for _ in range(300):
+    while not page.locator(".reply-foot").count():  # its clock runs ahead of the gateway's
         page.clock.run_for(500)
-        if page.evaluate("() => !!document.querySelector('.reply-foot')"):
-            break
     lines = thinking_text(page).splitlines()
     topics = [
         (text, at) for text, at in page.evaluate("() => window.said") if any(text in line for line in lines)

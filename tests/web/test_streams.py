@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.dialects.recordings import MISSING_REASON, OWN_RECORDINGS, REAL_BY_NAME
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, patient_context
 from tests.web.generate_vectors import VECTORS, encoded, own_vectors, real_vectors
 from tests.web.site import WEB, Site
 
@@ -44,13 +44,12 @@ def test_real_responses_are_read_as_python_reads_them(site: Site, tmp_path: Path
 
 @pytest.fixture
 def page(browser: Any, site: Site) -> Any:
-    context = browser.new_context()
-    page = context.new_page()
-    page.add_init_script("window.requestIdleCallback = () => 1")
-    page.goto(site.url + "/plain")
-    page.wait_for_function("() => block.shadowRoot")
-    yield page
-    context.close()
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.add_init_script("window.requestIdleCallback = () => 1")
+        page.goto(site.url + "/plain")
+        page.wait_for_function("() => block.shadowRoot")
+        yield page
 
 
 @pytest.mark.parametrize("chunk", sorted(RECORDINGS_BY_CHUNK))

@@ -106,12 +106,14 @@ export function restoreLocalSettings(): void {
   setLanguage(chosenLanguage());
 }
 
-/** Takes what the gateway has. True where anything changed. */
+/** Takes what the gateway has, unless something was changed here meanwhile. True where anything is different then. */
 export async function loadPreferences(): Promise<boolean> {
-  const before = JSON.stringify(preferences);
-  preferences = await requestJson<Preferences>("/api/preferences");
+  const before = preferences;
+  const loaded = await requestJson<Preferences>("/api/preferences");
+  if (preferences !== before) return false; // what was asked for earlier is older than the change
+  preferences = loaded;
   applyPreferences();
-  return JSON.stringify(preferences) !== before;
+  return JSON.stringify(preferences) !== JSON.stringify(before);
 }
 
 /** Changes some of them, here at once and on the gateway; what is changed again meanwhile stays as it is here. */

@@ -9,22 +9,22 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 15_700,
+  "thinking-block.js": 15_750,
   "body.js": 9_100,
   "timeline.js": 600,
-  "streams.js": 3_100,
-  "providers.js": 7_700,
-  "openai-chat.js": 2_400,
+  "streams.js": 3_150,
+  "providers.js": 8_200,
+  "openai-chat.js": 3_100,
   "openai-responses.js": 2_450,
   "anthropic.js": 1_550,
   "gemini.js": 2_100,
   "ollama.js": 800,
   "plain-text.js": 400,
-  "other-formats.js": 2_050,
+  "other-formats.js": 2_850,
   "portuguese.js": 1_000,
   "sentence.js": 700,
-  "thinking-block.global.js": 43_200,
-  "core.js": 28_500,
+  "thinking-block.global.js": 45_500,
+  "core.js": 30_600,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

@@ -17,7 +17,7 @@ export type { Policy } from "./core/policy.js";
 export type { BlockStatus } from "./core/state.js";
 export type { ThinkingView } from "./element/drawn-block.js";
 export type { Renderer } from "./element/markdown.js";
-export type { ThinkingBlock, ThinkingStep } from "./sources/records.js";
+export type { ThinkingBlock, ThinkingStep, TurnRecord } from "./sources/records.js";
 export type { Source } from "./sources/source.js";
 export type { StreamOptions } from "./sources/streams.js";
 export { ThinkingBlockElement };

@@ -40,6 +40,30 @@ const SOURCES = {
 for (const [name, source] of Object.entries(SOURCES))
   test(`consume reads ${name}`, async () => assert.deepEqual(await consume(source()), EXPECTED));
 
+const CALL = { choices: [{ index: 0, message: { content: "42", reasoning_content: "Eight, then." } }] };
+const LINES = [
+  { message: { thinking: "Eight, then.", content: "42" }, done: false },
+  { message: { content: "" }, done: true, done_reason: "stop" },
+];
+const BODIES = {
+  "one JSON value": JSON.stringify(CALL),
+  "JSON lines": LINES.map((line) => `${JSON.stringify(line)}\n`).join(" \t".repeat(600)),
+  "server-sent events": SSE,
+  "raw text": "<think>Eight, then.</think>42",
+};
+for (const [name, body] of Object.entries(BODIES))
+  for (const size of [1, 1023, 1024, 5_000, 3_000_000])
+    test(`consume drops ${size} characters of white space before ${name}`, async () => {
+      const kept = "\n \r\n\t".repeat(size).slice(0, size) + body;
+      for (const length of [1, 1_000, kept.length]) {
+        if (kept.length / length > 10_000) continue;
+        const pieces = Array.from({ length: Math.ceil(kept.length / length) }, (_, index) =>
+          kept.slice(index * length, (index + 1) * length),
+        );
+        assert.deepEqual((await consume(pieces))[0], EXPECTED[0]);
+      }
+    });
+
 test("consume reads an EventSource, also events with a name", async () => {
   const source = new EventTarget();
   const reading = consume(source);
@@ -168,4 +192,20 @@ test("consume survives values of any type in any field", async () => {
       assert.ok(feed.turn.blocks.every(({ status }) => status !== "running"));
     }
   }
+});
+
+test("consume names the setting for a closing tag that nothing opened", async () => {
+  const notices = async (text, options) => {
+    for (const pieces of [[text], text.split("")]) {
+      const feed = new TurnFeed();
+      const chunks = pieces.map((content) => ({ model: "m", choices: [{ delta: { content } }] }));
+      await feed.consume([...chunks, { choices: [{ delta: {}, finish_reason: "stop" }] }], options, () => undefined);
+      if (feed.turn.notices[0])
+        return feed.turn.notices.map(({ code, text }) => [code, text.includes('"think_either"')]);
+    }
+    return [];
+  };
+  assert.deepEqual(await notices("Two.</think>Four.", {}), [["lone_closing_tag", true]]);
+  assert.deepEqual(await notices("Two.</think>Four.", { tags: "think_either" }), []);
+  assert.deepEqual(await notices("Use <think> and </think>.", {}), []);
 });

@@ -49,7 +49,11 @@ export interface TurnStarted {
   model?: string;
 }
 
-/** A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to. */
+/**
+ * A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to.
+ *
+ * `description` says in one line what the called tool does.
+ */
 export interface BlockStarted {
   type: "block.started";
   block: number;
@@ -59,6 +63,7 @@ export interface BlockStarted {
   assistant_id?: string;
   parent?: number | null;
   provenance?: Provenance;
+  description?: string;
 }
 
 /** A block got more text: reasoning, answer, tool arguments or the task of an assistant. */

@@ -52,9 +52,17 @@ const CHANGES: { [Type in Event["type"]]: Change<Type> } = {
   },
   "block.started"(turn, event, startedMs) {
     const { kind, name = "", call_id: callId = "", assistant_id: assistantId = "" } = event;
-    const { parent = null, provenance = "unknown" } = event;
+    const { parent = null, provenance = "unknown", description = "" } = event;
     check(event.block === turn.blocks.length && (parent === null || turn.blocks[parent]), event);
-    Object.assign(startBlock(turn, kind), { name, callId, assistantId, parent, provenance, startedMs });
+    Object.assign(startBlock(turn, kind), {
+      name,
+      callId,
+      assistantId,
+      parent,
+      provenance,
+      startedMs,
+      description,
+    });
   },
   "block.grew"(turn, event) {
     runningBlock(turn, event).append(event.text);

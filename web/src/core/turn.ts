@@ -50,6 +50,8 @@ export class Block {
   result: string | null = null;
   error = "";
   approval: Approval = "";
+  /** What the called tool does, in one line. */
+  description = "";
   startedMs: number | null = null;
   endedMs: number | null = null;
   pieces: string[] = [];

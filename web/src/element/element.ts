@@ -11,7 +11,7 @@ import { showThinking, thinkingShown } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
 import type { Turn } from "../core/turn.js";
 import type { Formatters } from "../core/words.js";
-import type { ThinkingBlock, ThinkingStep } from "../sources/records.js";
+import type { ThinkingBlock, ThinkingStep, TurnRecord } from "../sources/records.js";
 import type { Source } from "../sources/source.js";
 import type { StreamOptions } from "../sources/streams.js";
 import type { ToggledBy } from "./disclosure.js";
@@ -160,9 +160,10 @@ export class ThinkingBlockElement extends DrawnBlock {
     this.drawSoon();
   }
 
-  /** The thinking block's JSON; setting it again appends what grew. */
-  set block(block: ThinkingBlock) {
-    this.feed(block);
+  /** The JSON of a thinking block or of a turn; setting it again appends what grew. Without any, nothing is shown. */
+  set block(block: ThinkingBlock | TurnRecord | null) {
+    if (block) this.feed(block);
+    else this.reset();
   }
 
   /** The steps of it alone. */

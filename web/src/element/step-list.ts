@@ -101,9 +101,12 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     put(label, step.label);
     put(meta, thought?.words_text ?? "");
     const input = readableFields(source.first(ARGUMENTS_LIMIT + 1));
-    const asked = input?.join(", ") ?? (step.text === "{}" ? "" : step.text);
+    const argumentsText = step.text === "{}" ? "" : step.text;
+    const asked = (input?.join(", ") ?? argumentsText) || source.description;
     // What is said below in full is not said here as well.
-    put(line, !source.call ? (expanded ? "" : firstLine(step)) : expanded && ownBody(step, input) ? "" : asked);
+    const saidBelow = expanded && (!source.call || ownBody(step, input));
+    const preview = source.call ? asked : firstLine(step);
+    put(line, saidBelow ? "" : preview);
     put(state, stateText(step, words));
     put(time, timeOf(step, words));
     put(spoken, source.call && status === "done" ? words.say("status.done") : "");
@@ -163,12 +166,14 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     const readable = readableFields(input);
     const title = words.say(source.error ? "session.error" : "session.result");
     const noticed = notices.get(number) ?? "";
-    const drawing = [input, title, result, noticed].join("\n");
+    const { description } = source;
+    const drawing = [description, input, title, result, noticed].join("\n");
     if (drawing === drawnCall) return;
     drawnCall = drawing;
     const asked = readable?.join("\n") ?? firstCharacters(input, ARGUMENTS_LIMIT);
     content.replaceChildren();
     outcome.replaceChildren();
+    if (description) content.append(make("p", "step-notice", ...textNodes(description)));
     if (ownBody(step, readable)) content.append(make("pre", "input", ...textNodes(asked)));
     if (result) {
       const node = make("div", "result");

@@ -23,11 +23,8 @@ interface Framing {
   unfinished: string;
 }
 
-const BOM = "\ufeff";
 const SSE_START = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n])/;
 const FIELD_NAMES = ["data", "event", "id", "retry"];
-/** A body that starts with this much white space is text, whatever follows. */
-const MAX_LEADING_SPACE = 1024;
 /** An escape in a JSON string: a surrogate pair, half of one, or any other. */
 const JSON_ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)/gs;
 const STRING_OR_NON_JSON_NUMBER = /"(?:[^"\\]|\\.)*"?|-?Infinity|NaN/gs;
@@ -61,7 +58,10 @@ export class FrameDecoder {
 
   feed(text: string): Frame[] {
     if (this.#framing) return this.#counted(this.#framing.feed(text));
-    this.#head += text;
+    // White space keeps a connection open, for as long as a model thinks: before a body, and after an array's bracket.
+    // A byte-order mark counts as white space here.
+    this.#head = (this.#head + text).trimStart();
+    if (this.#head[0] === "[") this.#head = `[${this.#head.slice(1).trimStart()}`;
     return this.#start(false);
   }
 
@@ -80,7 +80,7 @@ export class FrameDecoder {
   }
 
   #start(final: boolean): Frame[] {
-    const head = this.#head.replace(BOM, "");
+    const head = this.#head;
     this.#framing = sniff(head, final);
     if (!this.#framing) return [];
     this.#head = "";
@@ -94,9 +94,7 @@ export class FrameDecoder {
 }
 
 /** The framing of a text that starts like this; undefined while more than one fits, and for nothing at all. */
-function sniff(head: string, final: boolean): Framing | undefined {
-  const body = head.trimStart();
-  if (head.length - body.length >= MAX_LEADING_SPACE) return new PlainText();
+function sniff(body: string, final: boolean): Framing | undefined {
   if (!body) return undefined;
   if (body[0] === "{") {
     const end = body.indexOf("\n");
@@ -104,8 +102,8 @@ function sniff(head: string, final: boolean): Framing | undefined {
     return parseJson(body.slice(0, end)) === undefined ? new JsonBody() : new JsonLines();
   }
   if (SSE_START.test(body)) return new ServerSentEvents();
-  if (/^\[\s*[{\]]/.test(body)) return new JsonArray();
-  const undecided = FIELD_NAMES.some((field) => field.startsWith(body)) || /^\[\s*$/.test(body);
+  if (/^\[[{\]]/.test(body)) return new JsonArray();
+  const undecided = FIELD_NAMES.some((field) => field.startsWith(body)) || body === "[";
   return undecided && !final ? undefined : new PlainText();
 }
 

@@ -11,12 +11,17 @@ export function otherFormats(target: FeedTarget): (message: OtherMessage) => voi
   const readRecord = recordReader(target);
   const readMessage = dialectReader(target);
   return (message) => {
-    const { steps, step, id, delta, type } = (message ?? {}) as Partial<Message & { step: object }>;
-    if (Array.isArray(steps) || step || (id && typeof delta === "string" && !type)) readRecord(message as StepRecord);
+    const fields = (message ?? {}) as Partial<Message & { step: object }>;
+    const { steps, step, id, delta, type, content, reasoning_content, reasoning_meta } = fields;
+    // Without thinking, an answer has these fields too, and they are null.
+    const answerKeys = Array.isArray(content) && reasoning_content !== undefined && reasoning_meta !== undefined;
+    const wholeTurn = !type && (answerKeys || (reasoning_content ?? reasoning_meta) != null);
+    const record = Array.isArray(steps) || step || wholeTurn || (id && typeof delta === "string" && !type);
+    if (record) readRecord(message as StepRecord);
     else if (typeof type === "string") readMessage(message as Message);
     else
       throw new TypeError(
-        `thinking-block cannot read ${JSON.stringify(message)}. Feed it entries, events, messages of the AI SDK or of AG-UI, thinking blocks or steps; a provider's own response is read by consume().`,
+        `thinking-block cannot read ${JSON.stringify(message)}. Feed it entries, events, messages of the AI SDK or of AG-UI, turns of the gateway, thinking blocks or steps; a provider's own response is read by consume().`,
       );
   };
 }

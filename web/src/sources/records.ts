@@ -1,11 +1,12 @@
 /**
- * A turn from plain records instead of events: the thinking block's JSON, and single steps.
+ * A turn from plain records instead of events: the gateway's JSON of a turn, the thinking block in it, and single steps.
  *
  * A record that comes again is compared with what is there, so text that only grew is only appended. The element
  * loads this when the first record comes, so it takes what it needs from `FeedTarget` and imports nothing.
  */
 
-import type { Block } from "../core/turn.js";
+import type { NoticeGiven, Usage } from "../core/events.js";
+import type { Block, Outcome } from "../core/turn.js";
 import type { FeedTarget } from "./turn-feed.js";
 
 /** A thought, a tool call or an assistant call, with the steps below it. */
@@ -35,13 +36,39 @@ export interface ThinkingBlock {
   steps: ThinkingStep[];
 }
 
-/** A thinking block, one step by itself, or more text of a step. */
-export type StepRecord = ThinkingBlock | { step: ThinkingStep } | { id: string; delta: string };
+/** A thinking block of which every field may be missing. */
+type GivenThinking = Partial<ThinkingBlock>;
+
+/** One thought of a turn; `unseen` says why it has no text. */
+export interface ThoughtRecord {
+  block?: number;
+  text?: string;
+  duration_ms?: number | null;
+  unseen?: "withheld" | "encrypted" | "redacted" | null;
+}
+
+/** A turn as the gateway answers it; every field may be missing. */
+export interface TurnRecord {
+  content?: { type?: string; text?: string }[] | null;
+  reasoning_content?: string | null;
+  reasoning_meta?: { duration_ms?: number | null; tokens?: number | null } | null;
+  reasoning_blocks?: ThoughtRecord[] | null;
+  thinking?: GivenThinking | null;
+  thinking_block?: GivenThinking | null;
+  outcome?: Outcome | null;
+  usage?: Usage | null;
+  model?: string;
+}
+
+/** A turn, a thinking block, one step by itself, or more text of a step. */
+export type StepRecord = TurnRecord | ThinkingBlock | { step: ThinkingStep } | { id: string; delta: string };
 
 /** Reads records one by one; it holds which of them became which block of the turn. */
 export function recordReader(target: FeedTarget): (record: StepRecord) => void {
   const { turn, startBlock, setText } = target;
   const numbers = new Map<string, number>();
+  /** How often everything was replaced: what is drawn of an earlier block is not continued. */
+  let replacements = 0;
 
   /** The block of a record, started if it is not there. */
   function blockOf(id: string, kind: Block["kind"], parent: number | null): Block {
@@ -49,6 +76,7 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     if (known) return known;
     const block = startBlock(turn, kind);
     block.parent = parent;
+    block.rewrites = replacements;
     numbers.set(id, block.number);
     return block;
   }
@@ -57,7 +85,9 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
   function upsert(step: ThinkingStep, parent: number | null = null, last = step.status === "thinking"): void {
     const block = blockOf(step.id, step.type, parent ?? numbers.get(step.parentId ?? "") ?? null);
     const name = step.toolName ?? step.assistantName ?? "";
-    const text = step.toolInput ?? step.assistantTask ?? (block.call && step.content === name ? "" : step.content);
+    const input = step.toolInput ?? step.assistantTask;
+    const text = input ?? (block.call && step.content === name ? "" : step.content);
+    if (block.call && input != null) block.description = descriptionOf(step, name, input);
     const result = step.toolResult ?? step.assistantResult ?? null;
     const status = step.status ?? (last && result === null ? "thinking" : "done");
     const running = status === "thinking";
@@ -81,22 +111,93 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     for (const step of steps) upsert(step, parent, running && step === steps.at(-1));
   }
 
+  /** Reads a whole thinking block, and the texts of an answer; steps that it does not have are gone. */
+  function readBlock({ summary, status, steps }: ThinkingBlock, texts: string[]): void {
+    const running = status === "thinking";
+    const ids = new Set(idsOf(steps).concat(texts.map((_, index) => textId(index))));
+    if ([...numbers.keys()].some((id) => !ids.has(id))) {
+      numbers.clear();
+      turn.blocks = [];
+      replacements++;
+    }
+    turn.summary = summary ?? "";
+    turn.summaryBy = "model";
+    upsertAll(steps, null, running);
+    texts.forEach((text, index) => {
+      const block = blockOf(textId(index), "text", null);
+      setText(block, text);
+      block.status = running ? "running" : "done";
+    });
+    turn.outcome = running ? null : { ending: status === "error" ? "failed" : "answered", cause: "", message: "" };
+  }
+
+  function readTurn(record: TurnRecord): void {
+    const { reasoning_content: text, reasoning_meta: meta, outcome } = record;
+    const given = record.thinking ?? record.thinking_block;
+    const known = record.reasoning_blocks ?? [];
+    const single: ThoughtRecord[] = text ? [{ text }] : [];
+    const knownOrSingle = known[0] ? known : single;
+    const thoughts = knownOrSingle.map((thought, index) => ({ ...thought, id: `${thought.block ?? index}` }));
+    const givenSteps = (given?.steps ?? []).map((step) => ({ ...step }));
+    const ownSteps = thoughts.map(({ id, text }) => thoughtStep(id, text ?? ""));
+    const steps = givenSteps[0] ? givenSteps : ownSteps;
+    // How long a thought took is known of each, or of a single one; without a stamp the first begins at 0.
+    let endedAt = 0;
+    const onlyDuration = thoughts[1] ? null : meta?.duration_ms;
+    for (const { id, duration_ms = onlyDuration } of thoughts) {
+      const step = steps.find((step) => step.id === id && step.type === "reasoning");
+      if (!step || duration_ms == null) continue;
+      step.startedAt ??= step.timestamp ?? endedAt;
+      endedAt = step.endedAt ??= step.startedAt + duration_ms;
+    }
+    const parts = record.content ?? [];
+    const texts = parts.map((part) => part.text ?? "").filter(Boolean);
+    turn.notices = parts.filter((part) => part.text == null).map(oddPart);
+    readBlock({ summary: given?.summary, status: given?.status ?? "done", steps }, texts);
+    for (const { id, unseen } of thoughts) {
+      const seals = turn.blocks[numbers.get(id) ?? -1]?.seals;
+      const form = unseen === "withheld" ? "signature" : unseen;
+      if (form && seals && !seals[0]) seals.push({ dialect: "", form, payload: "" });
+    }
+    turn.model = record.model ?? "";
+    turn.usage = { ...record.usage, reasoning: record.usage?.reasoning ?? meta?.tokens ?? null };
+    if (outcome) turn.outcome = outcome;
+    else if (turn.outcome?.ending === "answered" && !texts[0] && steps[0]) turn.outcome.ending = "reasoning_only";
+  }
+
   return (record) => {
     target.changes++;
-    if ("steps" in record) {
-      const { summary, status, steps } = record;
-      const running = status === "thinking";
-      turn.summary = summary ?? "";
-      turn.summaryBy = "model";
-      upsertAll(steps, null, running);
-      turn.outcome = running ? null : { ending: status === "error" ? "failed" : "answered", cause: "", message: "" };
-    } else if ("step" in record) {
-      upsert(record.step);
-    } else {
+    if ("steps" in record) readBlock(record, []);
+    else if ("step" in record) upsert(record.step);
+    else if (!("delta" in record)) readTurn(record);
+    else {
       // A step that is not there begins as a thought.
       const block = blockOf(record.id, "reasoning", null);
       if (block.status === "running") block.startedMs ??= target.stampOf();
       block.append(record.delta);
     }
   };
+}
+
+/** What a tool does, unless the record has only its name or its input in this place. */
+function descriptionOf({ content }: ThinkingStep, name: string, input: string): string {
+  const [line, asked] = [content, input].map((text) => (text ?? "").trim().replace(/\s+/g, " ")) as [string, string];
+  return line === name || asked.startsWith(line.replace(/…$/, "")) ? "" : content;
+}
+
+/** The notice about a part of an answer that has no text, and is not shown. */
+function oddPart({ type }: { type?: string }): NoticeGiven {
+  return { type: "notice.given", code: "odd_field", text: `content[] is not a text part but of the type '${type}'.` };
+}
+
+function thoughtStep(id: string, content: string): ThinkingStep {
+  return { id, type: "reasoning", content };
+}
+
+function idsOf(steps: ThinkingStep[]): string[] {
+  return steps.flatMap(({ id, childSteps = [] }) => [id, ...idsOf(childSteps)]);
+}
+
+function textId(index: number): string {
+  return `text ${index}`;
 }

@@ -29,9 +29,9 @@ const MAX_UNRECOGNISED = 64;
 const TEXT_START = 256;
 
 /** Entries, canonical events and records; and messages of the AI SDK or of AG-UI by their type. */
-const OWN_FIELDS = ["seq", "step", "steps"];
-/** Fields of a provider that calls a part of its response a step as well. */
-const FOREIGN_FIELDS = ["object", "event_type"];
+const OWN_FIELDS = ["seq", "step", "steps", "reasoning_content", "reasoning_meta"];
+/** Fields of providers whose responses have some of these fields as well. */
+const FOREIGN_FIELDS = ["object", "event_type", "choices", "stop_reason"];
 const OWN_TYPE =
   /^(?:turn|block|summary|usage|notice|approval|reply|tool)\.|^(?:start|finish)(?:-step)?$|^(?:text|reasoning|tool|source|data)-|^(?:abort|file|message-metadata)$|^[A-Z][A-Z_]+$/;
 
@@ -151,17 +151,18 @@ class StreamReader {
     const [{ data = "", value = undefined } = {}] = this.#unrecognised;
     const start = (data || (value === undefined ? unfinished : JSON.stringify(value))).trim().slice(0, 80);
     return new Unreadable(
-      `thinking-block cannot read this stream: it starts with ${JSON.stringify(start)}. It reads responses of OpenAI (Chat Completions, Responses), Anthropic, Gemini and Ollama, raw text that opens with a thinking tag, entries of Thinkaloud, messages of the AI SDK and of AG-UI, and thinking blocks.`,
+      `thinking-block cannot read this stream: it starts with ${JSON.stringify(start)}. It reads responses of OpenAI (Chat Completions, Responses), Anthropic, Gemini and Ollama, raw text that opens with a thinking tag, entries of Thinkaloud, its turns and thinking blocks, and messages of the AI SDK and of AG-UI.`,
     );
   }
 }
 
 function ownMessage(message: unknown): boolean {
   if (typeof message !== "object" || message === null) return false;
-  const { type, errorText, id, delta } = message as Record<string, unknown>;
+  const { type, errorText, id, delta, content } = message as Record<string, unknown>;
   if (typeof type === "string") return OWN_TYPE.test(type) || (type === "error" && typeof errorText === "string");
   if (FOREIGN_FIELDS.some((field) => field in message)) return false;
-  return OWN_FIELDS.some((field) => field in message) || (!!id && typeof delta === "string");
+  const own = Array.isArray(content) || OWN_FIELDS.some((field) => field in message);
+  return own || (!!id && typeof delta === "string");
 }
 
 function objectFrame(chunk: object): Frame {

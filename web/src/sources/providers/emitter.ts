@@ -104,12 +104,18 @@ export class TurnEmitter {
     if (block !== undefined && !this.ended) this.#emit({ type: "tool.finished", block, result, error });
   }
 
-  /** Changes the kind of a block, or of its last `tail` characters. */
-  reclassify(key: Key, kind: Kind, tail?: number): void {
+  /**
+   * Ends a block and changes its kind, or that of its last `tail` characters. A block that changes as a whole can then be
+   * sealed by its `newKey`.
+   */
+  reclassify(key: Key, kind: Kind, tail?: number, newKey?: Key): void {
     const block = this.#numbers.get(key);
     if (block === undefined || this.ended) return;
-    if (tail === undefined) this.#emit({ type: "block.reclassified", block, kind });
-    else this.#emit({ type: "block.reclassified", block, kind, tail, into: this.#nextNumber++ });
+    if (tail === undefined) {
+      this.#emit({ type: "block.reclassified", block, kind });
+      if (newKey !== undefined) this.#numbers.set(newKey, block);
+    } else this.#emit({ type: "block.reclassified", block, kind, tail, into: this.#nextNumber++ });
+    this.endBlock(key);
   }
 
   endBlock(key: Key): void {

@@ -1,14 +1,15 @@
 /**
  * Reads OpenAI Chat Completions, also of OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM, Groq and Mistral.
  *
- * Reasoning arrives in one of several places: `reasoning_details`, `reasoning_content`, `reasoning`, `reasoning_text`,
- * `reasoning_steps`, parts of `content`, and tags inside `content`. The first place with text is used for the rest of the
- * turn, so that text sent in two fields is shown once. Only the first choice is read. A `message` beside or after deltas
- * repeats them, so only the fields that no delta had are read from it.
+ * Reasoning arrives in one of several places, in the order of trust of `SOURCES`. The first place with text is used for
+ * the rest of the turn, so that text sent in two fields is shown once. A more trusted place that comes later takes over:
+ * if it says the same, nothing is shown again, else it gets a block of its own. In a whole message, tags come first if
+ * `content` does. Only the first choice is read. A `message` beside or after deltas repeats them, so only the fields that
+ * no delta had are read from it.
  */
 
 import type { Finish, Provenance, SealForm } from "../../core/events.js";
-import { blankText } from "../../core/spaces.js";
+import { blankText, SPACE } from "../../core/spaces.js";
 import type { Frame } from "../frames.js";
 import {
   addCounts,
@@ -64,6 +65,83 @@ const MESSAGE_FIELDS = [
 
 /** Steps say what was searched; the model's own thought may still be between tags. */
 const STEPS_SOURCE = "reasoning_steps";
+/** The places of reasoning, the most trusted first. */
+const SOURCES = ["details", ...REASONING_TEXTS, "content", STEPS_SOURCE, "tags"];
+/** The key of reasoning that a more trusted place sent later. */
+const LATER_KEY = "later reasoning";
+const WHITE_SPACE = new RegExp(`[${SPACE}]+`, "g");
+
+/** Text without white space that grows in pieces; what was compared is not looked at again. */
+class ComparedText {
+  length = 0;
+  #pieces: string[] = [];
+  #current = 0;
+  #offset = 0;
+
+  append(text: string): void {
+    const visible = text.replace(WHITE_SPACE, "");
+    if (visible) this.#pieces.push(visible);
+    this.length += visible.length;
+  }
+
+  /** The rest of the first piece that is not compared yet; empty if all is. */
+  get next(): string {
+    return this.#pieces[this.#current]?.slice(this.#offset) ?? "";
+  }
+
+  skip(length: number): void {
+    this.#offset += length;
+    if (this.#offset < (this.#pieces[this.#current] as string).length) return;
+    this.#current++;
+    this.#offset = 0;
+  }
+}
+
+/**
+ * Reasoning from a more trusted place, held while it may only repeat what another place has sent before. Both may still
+ * grow: the other place adds to the earlier pieces.
+ */
+class LaterReasoning {
+  heldPieces: string[] = [];
+  heldSeals: [form: SealForm, payload: string][] = [];
+  provenance: Provenance = "unknown";
+  #earlierPieces: string[];
+  #earlierCount = 0;
+  #earlier = new ComparedText();
+  #later = new ComparedText();
+
+  constructor(
+    readonly source: string,
+    earlierPieces: string[],
+  ) {
+    this.#earlierPieces = earlierPieces;
+  }
+
+  append(thought: string, provenance: Provenance): void {
+    if (!this.heldPieces[0]) this.provenance = provenance;
+    this.heldPieces.push(thought);
+    this.#later.append(thought);
+  }
+
+  /** Whether this is not the beginning of the earlier text, nor that of this. */
+  differs(): boolean {
+    while (this.#earlierCount < this.#earlierPieces.length)
+      this.#earlier.append(this.#earlierPieces[this.#earlierCount++] as string);
+    for (;;) {
+      const [one, other] = [this.#earlier.next, this.#later.next];
+      const size = Math.min(one.length, other.length);
+      if (!size) return false;
+      if (one.slice(0, size) !== other.slice(0, size)) return true;
+      this.#earlier.skip(size);
+      this.#later.skip(size);
+    }
+  }
+
+  /** How much longer this is than the earlier text; 0 if they say the same. */
+  get excess(): number {
+    return this.#later.length - this.#earlier.length;
+  }
+}
 
 export class Reader implements ProviderReader {
   #emitter: TurnEmitter;
@@ -71,6 +149,11 @@ export class Reader implements ProviderReader {
   #tagsGiven: boolean;
   #tagsDisabled = false;
   #source = "";
+  #reasoningKey = REASONING_KEY;
+  #reasoningPieces: string[] = [];
+  #reasoningSeen = false;
+  #later: LaterReasoning | undefined;
+  #unread: Fields | undefined;
   #detailsField = "";
   #streamed = false;
   #streamedFields = new Set<string>();
@@ -83,7 +166,7 @@ export class Reader implements ProviderReader {
 
   constructor(emitter: TurnEmitter, tags: TagProfile | null) {
     this.#emitter = emitter;
-    this.#taggedText = new TaggedText(emitter, tags);
+    this.#taggedText = this.#makeTaggedText(tags);
     this.#tagsGiven = tags !== null;
   }
 
@@ -111,8 +194,9 @@ export class Reader implements ProviderReader {
 
   /** Ends the turn if a finish reason, a whole message or the final usage arrived; else it is cut off. */
   close(): void {
-    this.#taggedText.close();
     const whole = this.#wholeMessage || this.#finalUsage || (this.#emitter.wholeBody && !this.#streamed);
+    const complete = this.#finishReason ? this.#finishReason !== "error" : whole;
+    this.#closeText(!complete);
     if (this.#finishReason === "error")
       this.#emitter.fail("provider_error", "openai_chat ended with the finish reason 'error'.");
     else if (this.#finishReason || (this.#emitter.hasBlocks && whole))
@@ -138,21 +222,34 @@ export class Reader implements ProviderReader {
     const fresh = Object.entries(message).filter(
       ([field]) => !repeated.has(field === "function_call" ? "tool_calls" : field),
     );
-    this.#readMessage(Object.fromEntries(fresh));
+    const first = Object.keys(message).find((field) => /^(?:content$|reasoning|thinking)/.test(field));
+    this.#readMessage(Object.fromEntries(fresh), first === "content");
   }
 
-  #readMessage(message: Fields): void {
+  #readMessage(message: Fields, contentFirst = false): void {
     for (const field of MESSAGE_FIELDS) if (filled(message[field])) this.#streamedFields.add(field);
-    this.#readReasoning(message);
+    this.#unread = message;
     const { content } = message;
+    // A closing tag alone shows no thought where a field has one.
+    if (!contentFirst || Array.isArray(content) || !this.#taggedText.opens(text(content))) this.#readUnread();
     if (Array.isArray(content)) this.#readParts(content);
     else if (text(content)) this.#appendContent(text(content), message.extra_content);
+    this.#readUnread();
     if (name(message.refusal)) this.#appendRefusal(name(message.refusal));
-    for (const call of list(message.tool_calls)) this.#readCall(object(call));
-    if (isObject(message.function_call)) {
+    const calls = list(message.tool_calls);
+    for (const call of calls) this.#readCall(object(call));
+    if (isObject(message.function_call) && !calls[0]) {
       this.#streamedFields.add("tool_calls");
-      this.#readCall({ index: 0, function: message.function_call });
+      // The older field has one call, without an index.
+      this.#readCall({ index: -1, function: message.function_call });
     }
+  }
+
+  /** Reads the reasoning of a message, where it was not read yet. */
+  #readUnread(): void {
+    const message = this.#unread;
+    this.#unread = undefined;
+    if (message) this.#readReasoning(message);
   }
 
   #readReasoning(message: Fields): void {
@@ -161,7 +258,7 @@ export class Reader implements ProviderReader {
     this.#seal("encrypted", name(message.reasoning_opaque));
     for (const step of list(message.reasoning_steps)) {
       this.#appendReasoning(STEPS_SOURCE, looseText(object(step).thought));
-      this.#emitter.endBlock(REASONING_KEY);
+      this.#emitter.endBlock(this.#reasoningKey);
     }
     for (const item of list(message.reasoning_items)) this.#sealBy("encrypted", object(item).encrypted_content);
   }
@@ -179,27 +276,97 @@ export class Reader implements ProviderReader {
     }
   }
 
-  /** Emits reasoning if it is from the place that this turn's reasoning is read from. */
+  /** Emits reasoning, unless a place that is trusted as much or more has sent some before. */
   #appendReasoning(source: string, thought: string, provenance: Provenance = "unknown"): void {
-    if (this.#taggedText.thoughtSeen) this.#source ||= "tags";
-    if (!thought || (this.#source && this.#source !== source)) return;
-    this.#source = source;
-    if (!this.#tagsDisabled && source !== STEPS_SOURCE && !blankText(thought)) {
-      this.#tagsDisabled = true;
-      this.#taggedText.disableTags();
+    if (!thought) return;
+    if (!this.#source && this.#taggedText.thoughtBegun) this.#source = "tags";
+    const blank = blankText(thought);
+    if (!this.#source || !(blank || this.#source === "tags" || this.#reasoningSeen)) this.#source = source;
+    if (source === this.#source) this.#emitReasoning(thought, provenance);
+    else if (this.#outranks(source)) this.#holdReasoning(source, thought, provenance);
+    else return;
+    if (this.#tagsDisabled || source === STEPS_SOURCE || blank) return;
+    this.#tagsDisabled = true;
+    this.#taggedText.disableTags();
+  }
+
+  /** Whether a place is trusted more than the one that reasoning is read from. */
+  #outranks(source: string): boolean {
+    const rank = SOURCES.indexOf(source);
+    return rank < SOURCES.indexOf(this.#source) && !(this.#later && rank > SOURCES.indexOf(this.#later.source));
+  }
+
+  #emitReasoning(thought: string, provenance: Provenance): void {
+    this.#reasoningSeen ||= !blankText(thought);
+    if (!this.#emitter.hasOpen(this.#reasoningKey)) this.#emitter.endAllBlocks();
+    this.#emitter.appendOrStart(this.#reasoningKey, "reasoning", thought, provenance);
+    this.#reasoningPieces.push(thought);
+  }
+
+  #holdReasoning(source: string, thought: string, provenance: Provenance): void {
+    if (this.#later?.source !== source) {
+      this.#compareReasoning(true);
+      const earlier = this.#source === "tags" ? this.#taggedText.thoughtPieces : this.#reasoningPieces;
+      this.#later = new LaterReasoning(source, earlier);
     }
-    if (!this.#emitter.hasOpen(REASONING_KEY)) this.#emitter.endAllBlocks();
-    this.#emitter.appendOrStart(REASONING_KEY, "reasoning", thought, provenance);
+    this.#later.append(thought, provenance);
+    if (this.#later.differs()) this.#emitLater(this.#later);
+  }
+
+  /** Emits held reasoning that another place has not sent; before the `final` comparison, shorter text may still grow. */
+  #compareReasoning(final = false): void {
+    const later = this.#later;
+    if (!later) return;
+    const differs = later.differs();
+    const { excess } = later;
+    if (differs || excess > 0 || (final && excess < 0)) this.#emitLater(later);
+    else if (excess === 0) this.#sealAll(this.#reasoningKey, later);
+  }
+
+  /** Emits held reasoning as a block of its own; from now on reasoning is read from its place. */
+  #emitLater(later: LaterReasoning): void {
+    this.#later = undefined;
+    this.#source = later.source;
+    this.#reasoningKey = LATER_KEY;
+    this.#reasoningPieces = [];
+    this.#emitter.endAllBlocks();
+    for (const piece of later.heldPieces) this.#emitReasoning(piece, later.provenance);
+    this.#sealAll(LATER_KEY, later);
+  }
+
+  #sealAll(key: string, later: LaterReasoning): void {
+    for (const [form, payload] of later.heldSeals.splice(0)) this.#emitter.seal(key, form, payload);
   }
 
   /** Attaches a seal to the latest reasoning block; starts an empty one if there is none. */
   #seal(form: SealForm, payload: string): void {
     if (!payload) return;
-    if (!this.#emitter.hasBlock(REASONING_KEY)) {
-      this.#emitter.endAllBlocks();
-      this.#emitter.startBlock(REASONING_KEY, "reasoning");
+    if (this.#later) {
+      this.#later.heldSeals.push([form, payload]);
+      return;
     }
-    this.#emitter.seal(REASONING_KEY, form, payload);
+    if (!this.#emitter.hasBlock(this.#reasoningKey)) {
+      this.#emitter.endAllBlocks();
+      this.#emitter.startBlock(this.#reasoningKey, "reasoning");
+    }
+    this.#emitter.seal(this.#reasoningKey, form, payload);
+  }
+
+  /**
+   * Emits the text and the reasoning that were held back. In a `broken` turn, held reasoning that is the beginning of
+   * what was emitted would have repeated the rest too, so only its seals are new.
+   */
+  #closeText(broken = false): void {
+    this.#taggedText.close();
+    this.#compareReasoning(!broken);
+    if (broken && this.#later) this.#sealAll(this.#reasoningKey, this.#later);
+  }
+
+  #makeTaggedText(profile: TagProfile | null): TaggedText {
+    return new TaggedText(this.#emitter, profile, TEXT_KEY, false, () => {
+      this.#readUnread();
+      this.#compareReasoning();
+    });
   }
 
   #sealBy(form: SealForm, payload: unknown): void {
@@ -211,7 +378,7 @@ export class Reader implements ProviderReader {
     if (!this.#tagsGiven && flag(object(google ?? vertex).thought)) {
       this.#tagsGiven = true;
       this.#taggedText.close();
-      this.#taggedText = new TaggedText(this.#emitter, findProfile("thought"));
+      this.#taggedText = this.#makeTaggedText(findProfile("thought"));
     }
     this.#taggedText.feed(content);
   }
@@ -244,13 +411,14 @@ export class Reader implements ProviderReader {
   #readCall(call: Fields): void {
     const fn = object(call.function);
     const [id, callName, passed] = [name(call.id), name(fn.name), stringOrJson(fn.arguments)];
-    // An empty placeholder, which some servers send with every message.
-    if (!(id || callName || passed.replace(/^[{}]+|[{}]+$/g, "") || this.#callCount)) return;
+    // An empty placeholder, which Snowflake and others send with every message.
+    const continues = this.#calls.has(index(call.index));
+    if (!(id || callName || passed.replace(/^[{}]+|[{}]+$/g, "") || continues)) return;
     const key = `tool ${this.#callSerial(index(call.index), id, callName)}`;
     if (!this.#emitter.hasOpen(key)) {
       this.#taggedText.close();
-      this.#emitter.endBlock(REASONING_KEY);
-      this.#emitter.endBlock(TEXT_KEY);
+      this.#compareReasoning();
+      for (const blockKey of [REASONING_KEY, LATER_KEY, TEXT_KEY]) this.#emitter.endBlock(blockKey);
       this.#emitter.startBlock(key, "tool_call", { callName, callId: id });
     }
     this.#emitter.append(key, passed);
@@ -296,11 +464,11 @@ export class Reader implements ProviderReader {
   #readUnknown(frame: Frame): void {
     const error = findError(frame);
     if (error && this.#finishReason && this.#finishReason !== "error") this.#emitter.addNotice(...error);
-    else readUnknownFrame(this.#emitter, frame, () => this.#taggedText.close());
+    else readUnknownFrame(this.#emitter, frame, () => this.#closeText(true));
   }
 
   #readError(error: unknown): void {
-    this.#taggedText.close();
+    this.#closeText(true);
     this.#emitter.fail(...parseError(error));
   }
 }

@@ -38,6 +38,8 @@ const FINISHES: Record<string, Finish> = {
   max_messages: "length",
   content_filter: "refusal",
 };
+/** Items that are no call and have nothing to show. */
+const SILENT_TYPES = ["mcp_list_tools", "compaction"];
 const CLIENT_CALLS = ["function_call", "custom_tool_call"];
 
 type Source = "content" | "summary";
@@ -122,7 +124,7 @@ export class Reader implements ProviderReader {
     if (type === "reasoning") {
       const source: Source | "" = list(item.summary)[0] ? "summary" : list(item.content)[0] ? "content" : "";
       this.#emitter.startBlock(key, "reasoning", { provenance: source ? PROVENANCES[source] : "unknown" });
-    } else if (type && type !== "message") {
+    } else if (type && type !== "message" && !SILENT_TYPES.includes(type)) {
       this.#hasClientCalls ||= CLIENT_CALLS.includes(type);
       this.#emitter.startBlock(key, "tool_call", { callName: name(item.name) || type, callId: name(item.call_id) });
     }
@@ -186,7 +188,8 @@ export class Reader implements ProviderReader {
       this.#appendUnstreamed(key, "content", "reasoning", item.content);
       this.#emitter.seal(key, name(item.encrypted_content) ? "encrypted" : "item", json(item));
     } else if (type === "message") this.#appendUnstreamed(key, "content", "text", item.content);
-    else this.#finishCall(key, item);
+    else if (!SILENT_TYPES.includes(type)) this.#finishCall(key, item);
+    else if (hasError(item.error)) this.#emitter.addNotice(type, parseError(item.error)[1]);
     this.#texts.end(key);
   }
 

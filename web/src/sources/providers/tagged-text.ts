@@ -10,7 +10,8 @@ export const TEXT_KEY = "text";
 
 /** Emits text as reasoning, answer and tool call blocks, one open block at a time. */
 export class TaggedText {
-  thoughtSeen = false;
+  /** The text of all thoughts so far. */
+  thoughtPieces: string[] = [];
   /** Whether all further text is answer. */
   plain = false;
   #emitter: TurnEmitter;
@@ -21,24 +22,56 @@ export class TaggedText {
   #splitter: Splitter | null = null;
   #disabled = false;
   #callCount = 0;
+  /** The text of the open answer block, which a closing tag may still make a thought. */
+  #answerPieces: string[] = [];
+  #emitting = false;
+  /** The profile while a closing tag that nothing opened may still come, and the end of the text so far. */
+  #watched: TagProfile | null = null;
+  #tail = "";
+  #beforeAnswer: (() => void) | undefined;
 
-  /** Without a profile the model's name selects one. `key` is that of the answer, where a turn has several texts. */
-  constructor(emitter: TurnEmitter, profile: TagProfile | null, key: Key = TEXT_KEY, raw = false) {
+  /**
+   * Without a profile the model's name selects one. `key` is that of the answer, where a turn has several texts.
+   * `beforeAnswer` is called before each text of an answer, unless it is blank.
+   */
+  constructor(
+    emitter: TurnEmitter,
+    profile: TagProfile | null,
+    key: Key = TEXT_KEY,
+    raw = false,
+    beforeAnswer?: () => void,
+  ) {
     this.#emitter = emitter;
     this.#profile = profile;
     this.#raw = raw;
+    this.#beforeAnswer = beforeAnswer;
     this.#textKey = key;
     this.#reasoningKey = key === TEXT_KEY ? REASONING_KEY : `${REASONING_KEY} ${key}`;
   }
 
   feed(text: string): void {
     if (this.plain) return this.#append("text", text);
-    this.#splitter ??= makeSplitter(this.#profile ?? profileForModel(this.#emitter.model, this.#raw));
+    if (!this.#splitter) {
+      const profile = this.#chosenProfile;
+      this.#splitter = makeSplitter(profile);
+      this.#watched = profile.either ? profile : null;
+    }
+    this.#emitting = true;
     this.#emit(this.#splitter.feed(text));
+    this.#emitting = false;
     if (this.#splitter.inert || (this.#disabled && this.#betweenTags)) {
       this.close();
       this.plain = true;
     }
+  }
+
+  /** Tells whether a text begins with an opening tag. A thought that a template has opened is none. */
+  opens(text: string): boolean {
+    return this.#chosenProfile.pairs.some(([open]) => text.trimStart().startsWith(open));
+  }
+
+  get #chosenProfile(): TagProfile {
+    return this.#profile ?? profileForModel(this.#emitter.model, this.#raw);
   }
 
   /**
@@ -47,7 +80,9 @@ export class TaggedText {
    */
   disableTags(): void {
     this.#disabled = true;
-    if (this.#splitter && !this.#betweenTags) return;
+    this.#watched = null;
+    // `feed` still has text to emit, and then looks whether a tag is open.
+    if (this.#emitting || (this.#splitter && !this.#betweenTags)) return;
     this.close();
     this.plain = true;
   }
@@ -57,6 +92,11 @@ export class TaggedText {
     const pieces = this.#splitter?.close() ?? [];
     this.#splitter = null;
     this.#emit(pieces);
+  }
+
+  /** Whether a thought was read, or a tag has opened one. */
+  get thoughtBegun(): boolean {
+    return !!this.#splitter?.inside || this.thoughtPieces.some((piece) => !blankText(piece));
   }
 
   get #betweenTags(): boolean {
@@ -73,22 +113,43 @@ export class TaggedText {
   }
 
   #reclassify(kind: Kind, tail?: number): void {
-    const key = kind === "text" ? this.#reasoningKey : this.#textKey;
+    if (kind === "text") this.#emitter.reclassify(this.#reasoningKey, kind, tail);
     // Where there is no text before the marker, an earlier text block stays what it is.
-    if (kind === "reasoning" && !this.#emitter.hasOpen(key)) return;
-    this.#emitter.reclassify(key, kind, tail);
-    this.#emitter.endBlock(key);
+    else if (this.#emitter.hasOpen(this.#textKey)) {
+      for (const piece of this.#answerPieces.splice(0)) this.thoughtPieces.push(piece);
+      this.#emitter.reclassify(this.#textKey, kind, tail, this.#reasoningKey);
+    }
   }
 
   #append(kind: Kind, text: string): void {
     const answer = kind === "text";
     const key = answer ? this.#textKey : this.#reasoningKey;
-    if (!answer) this.thoughtSeen ||= !blankText(text);
+    if (!answer) this.thoughtPieces.push(text);
+    if (answer && this.#watched) this.#lookForLoneClose(this.#watched, text);
+    if (answer && this.#beforeAnswer && !blankText(text)) this.#beforeAnswer();
     if (!this.#emitter.hasOpen(key)) {
+      if (answer) this.#answerPieces = [];
       if (this.#textKey === TEXT_KEY) this.#emitter.endAllBlocks(key);
       else this.#emitter.endBlock(answer ? this.#reasoningKey : this.#textKey);
     }
+    if (answer && !this.plain) this.#answerPieces.push(text);
     this.#emitter.appendOrStart(key, kind, text, answer ? "unknown" : "raw");
+  }
+
+  /** Tells how to read a closing tag that nothing opened, which stays in the answer. */
+  #lookForLoneClose({ pairs, either }: TagProfile, text: string): void {
+    const window = this.#tail + text;
+    const places = pairs.flat().map((marker) => ({ marker, at: window.indexOf(marker) }));
+    const [first] = places.filter(({ at }) => at >= 0).sort((one, other) => one.at - other.at);
+    this.#tail = window.slice(-Math.max(...places.map(({ marker }) => marker.length - 1)));
+    const thought = this.thoughtPieces[0];
+    if (first || thought) this.#watched = null;
+    if (!first || thought || !pairs.some(([, close]) => close === first.marker)) return;
+    const model = this.#emitter.model || "this model";
+    this.#emitter.addNotice(
+      "lone_closing_tag",
+      `The answer has ${first.marker} without an opening tag, and it stays there: the chat template of ${model} is not known to open a thought. If it does, set \`tags\` to "${either}".`,
+    );
   }
 
   #startCall(callName: string): void {

@@ -29,6 +29,8 @@ export interface TagProfile {
   answer_from_thought: boolean;
   /** The text is in the Harmony format. */
   channels: boolean;
+  /** The profile in which a closing marker that nothing opened ends a thought, where in this one it is plain text. */
+  either?: string;
 }
 
 /** Text of a kind, the start of a call, or a change of what came before. */
@@ -63,7 +65,9 @@ export function findProfile(profile: string): TagProfile {
     throw new RangeError(
       `Unknown tag profile "${profile}". Use one of: ${Object.keys(PROFILE_ROWS).sort().join(", ")}.`,
     );
-  return { ...DEFAULT_PROFILE, ...row };
+  const either = `${profile}_either`;
+  const literal = !row.starts_inside && row.lone_close !== "reclassify" && either in PROFILE_ROWS;
+  return { ...DEFAULT_PROFILE, ...row, either: literal ? either : "" };
 }
 
 /** The profile for a model's text, from a server or `raw` from the model. */
@@ -274,7 +278,7 @@ class HarmonySplitter implements Splitter {
   #pending = "";
   #headerMarkers = new Markers({ message: ["<|message|>"] });
   #bodyMarkers = new Markers({
-    end: ["<|end|>", "<|call|>", "<|return|>", "<|eom|>"],
+    end: ["<|end|>", "<|call|>", "<|return|>", "<|eom|>", "<|eot|>"],
     start: ["<|start|>", "<|channel|>"],
   });
 
