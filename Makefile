@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
+CHECK_ARGS ?= -n auto
 UPGRADE ?=
 FAULTS ?=
 export PYTHON
@@ -13,8 +14,12 @@ NODE_CLIENTS := tests/clients/node/node_modules/.all
 NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
+# The tests of the pure packages, and those that hold the project to its own rules.
+CORE := $(addprefix tests/,catalog context dialects export requests tags transcript view wire)
+RULES := $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
+
 .DEFAULT_GOAL := help
-.PHONY: help run page element test fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element check test fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
 .PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
@@ -28,14 +33,18 @@ page: $(PAGE) ## build the chat page, with Node.js
 
 element: $(ELEMENT) ## build the <thinking-block> element, its types and its manifest, with Node.js
 
+check: .lint-python ## lint Python, and run the tests of the pure packages and of the project's rules; takes a minute or two
+	$(BIN)/pytest --quiet --hypothesis-profile=quick $(CHECK_ARGS) $(RULES) $(CORE)
+
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core
+test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core, and some on every other Python
 	@$(MAKE) --no-print-directory --jobs 2 .lint-python .lint-web .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
 	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
-	  $(BIN)/pytest --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
+	  $(BIN)/python -m pytest -p tests.second_run --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
 	  $(BIN)/coverage report > /dev/null; }
+	@$(BIN)/python scripts/pythons.py $(CORE)
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
@@ -87,20 +96,21 @@ docs: .venv/.dev ## build the documentation site in build/site, and check its li
 behaviour: .venv/.dev ## fill in which tests prove which line of docs/behaviour.md
 	$(BIN)/python -m tests.behaviour --write
 
-release: .venv/.dev element page ## build both packages in dist/ and check them
-	scripts/release
+release: ## build both packages in dist/ and check them
+	@scripts/release
 
 # The larger locks are constrained by the one for running, so that each package has one version everywhere.
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	$(call pin,install,--group install)
 	$(call pin,run,pyproject.toml --group build --extra server --extra agents --extra tui)
 	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra flutter --extra postgres --extra telemetry --constraint requirements/run.lock)
+	$(call pin,test,pyproject.toml --group build --group test --extra server --extra tui --constraint requirements/dev.lock)
 	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra postgres --extra telemetry --constraint requirements/run.lock)
 	$(call pin,clients,--group clients)
 	$(call pin,aider,--group aider)
 
 clean: ## remove all that these targets made
-	rm -rf .venv .venv-bench .venv-clients .venv-aider .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf build dist .coverage .coverage.* .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

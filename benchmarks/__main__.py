@@ -79,8 +79,14 @@ def main() -> None:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_true", help="only see that everything runs and is right")
     mode.add_argument("--write", action="store_true", help="put the figures on docs/performance.md")
+    parser.add_argument("titles", nargs="*", metavar="TITLE", help="only these benchmarks (default: all)")
     options = parser.parse_args()
-    report = run(QUICK if options.quick else FULL)
+    plan = QUICK if options.quick else FULL
+    if unknown := [title for title in options.titles if title not in plan]:
+        parser.error(f"unknown benchmark: {', '.join(unknown)}. Use some of: {', '.join(plan)}")
+    if options.write and options.titles:
+        parser.error("the page has the figures of a whole run: leave the titles out, or --write")
+    report = run({title: plan[title] for title in options.titles or plan})
     print(report)
     if options.write:
         write_page(report)

@@ -21,6 +21,8 @@ BENCHMARK_DIST = ROOT / "benchmarks" / "web" / "dist"
 ELEMENT_DIST = ROOT / "web" / "dist"
 CHROMIUM = which("chromium") or which("chromium-headless-shell")
 ORIGIN = "http://benchmark.localhost"
+LIMIT_MS = 120_000
+"""How long a page may take for one thing: longer than it takes beside any other work."""
 VIEWPORT = {"width": 800, "height": 700}
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>
@@ -68,7 +70,7 @@ class Tab:
         self.name = name
         context = browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(120_000)
+        self.page.set_default_timeout(LIMIT_MS)
         self.page.route(f"{ORIGIN}/**", self._fulfill)
         self.page.goto(f"{ORIGIN}/")
         self.page.wait_for_function("window.stage")

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.serve import running_process
-from benchmarks.web_browser import ROOT, missing_requirement, running_browser
+from benchmarks.web_browser import LIMIT_MS, ROOT, missing_requirement, running_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -63,7 +63,7 @@ def _import_session(url: str) -> str:
     """Create a session with one exchange; returns its id."""
     record = {"thinkaloud": 1, "title": "Long", "created_ms": AT_MS, "exchanges": [_exchange()]}
     request = Request(f"{url}/api/import", json.dumps(record).encode(), {"Content-Type": "application/json"})
-    with urlopen(request, timeout=60) as response:
+    with urlopen(request, timeout=LIMIT_MS / 1000) as response:
         return str(json.loads(response.read())["id"])
 
 
@@ -117,7 +117,7 @@ def measure(turns: int, rounds: int) -> Section:
         _multiply_turns(home, turns)
         with running_process(*SERVE_COMMAND, env=env) as (_, url), running_browser() as chromium:
             page = chromium.new_page(viewport={"width": 1280, "height": 860})
-            page.set_default_timeout(30_000)
+            page.set_default_timeout(LIMIT_MS)
             arguments = {
                 "session": session,
                 "least": min(EXCHANGES_ON_SCREEN, turns),

@@ -48,7 +48,10 @@ LONG_FILES = (
     "safety/test_access_matrix.py",
     "safety/test_workspace_isolation.py",
     "safety/test_secret_leaks.py",
+    "guides/test_guides.py",
     "test_benchmarks.py",
+    "test_packages.py",
+    "test_release.py",
     "dialects/test_properties.py",
     "export/test_markdown.py",
     "server/test_turn_stream.py",
@@ -91,6 +94,7 @@ LAST_FOLDERS = ("web", "flutter")
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=1_000)
 
 # A shell starts a command in the background with SIGINT ignored, and programs inherit that: a test that
@@ -108,6 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist, nobody asks
 def pytest_xdist_auto_num_workers() -> int:
     """Twice as many as there are processors, since many tests wait for others half of the time."""
     return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

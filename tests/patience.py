@@ -5,7 +5,13 @@ it waits for is there. The limit of a whole test is `timeout` in pyproject.toml,
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
 
 PATIENCE_S = 120.0
 PATIENCE_MS = PATIENCE_S * 1000
@@ -26,3 +32,14 @@ def until_asleep(pid: int) -> None:
         asleep = status.read_text("utf-8").rpartition(")")[2].split()[0] == "S"
         in_a_row = in_a_row + 1 if asleep else 0
         time.sleep(0.05)
+
+
+@contextmanager
+def patient_context(browser: "Browser", **options: Any) -> Iterator["BrowserContext"]:
+    """Open a window of the browser that waits as long as everything else; its own limit is 30 seconds."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    try:
+        yield context
+    finally:
+        context.close()

@@ -22,6 +22,7 @@ from benchmarks import (
     web_element,
     web_session,
 )
+from benchmarks.__main__ import FULL, QUICK
 from benchmarks.tag_splitters import PerCharacter
 from tests.patience import PATIENCE_S
 
@@ -44,20 +45,42 @@ TITLES = [
 ]
 
 
-def test_a_quick_run_answers_every_question() -> None:
-    completed = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "benchmarks", "--quick"],
+def run_benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "benchmarks", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=4 * PATIENCE_S,
         check=False,
     )
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_quick_run_answers_every_question(title: str) -> None:
+    completed = run_benchmarks("--quick", title)
     assert completed.returncode == 0, completed.stderr
     headings = [
         line.removeprefix("### ") for line in completed.stdout.splitlines() if line.startswith("### ")
     ]
-    assert headings == ["Goals", *TITLES]
+    assert headings == ["Goals", title]
+
+
+def test_a_run_without_titles_has_all_of_them() -> None:
+    assert [*QUICK] == [*FULL] == TITLES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no such title"], "unknown benchmark: no such title. Use some of: "),
+        (["--write", TITLES[0]], "the page has the figures of a whole run"),
+    ],
+)
+def test_titles_that_cannot_be_are_refused(arguments: list[str], message: str) -> None:
+    completed = run_benchmarks(*arguments)
+    assert completed.returncode == 2
+    assert message in completed.stderr
 
 
 def test_the_page_has_the_figures_of_a_whole_run() -> None:

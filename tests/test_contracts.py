@@ -48,6 +48,13 @@ def test_folders_and_files_named_in_conftest_exist() -> None:
     assert [name for name in (*CORE_FOLDERS, *LONG_FILES) if not (TESTS / name).exists()] == []
 
 
+def test_make_check_runs_the_tests_of_the_pure_packages() -> None:
+    [line] = [
+        line for line in (ROOT / "Makefile").read_text("utf-8").splitlines() if line.startswith("CORE :=")
+    ]
+    assert line == f"CORE := $(addprefix tests/,{' '.join(CORE_FOLDERS)})"
+
+
 def test_an_existing_package_is_not_an_optional_layer() -> None:
     layers = " | ".join(CONTRACTS["layers"]["layers"]).split(" | ")
     planned = tuple(name.strip("()") for name in layers if name.startswith("("))

@@ -41,6 +41,9 @@ HEAVY |= {"starlette", "subprocess", "textual"}
 HOST = re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)[.](?:org|com)\b")
 OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:[w]ork|[r]oot|[h]ome/\w+|[U]sers/\w+)/")
 
+INSTALLED_BY_NAME = re.compile(
+    r"""(?:pip|pipx|uv|uvx)\b.*\s["']?thinkaloud(?:\[[\w,]+\])?["']?(?:[\s`.,;]|$)(?! *@)"""
+)
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<mark>`{3,})(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=mark)`* *$",
     re.MULTILINE | re.DOTALL,
@@ -220,6 +223,15 @@ def test_an_example_runs_in_any_folder(example: Path, tmp_path: Path) -> None:
     assert completed.returncode == 0, completed.stderr
 
 
+def test_actions_of_workflows_are_pinned_by_their_commits() -> None:
+    """The comment names the version, for people."""
+    workflows = (ROOT / ".github" / "workflows").glob("*.yml")
+    uses = [line for path in workflows for line in path.read_text("utf-8").splitlines() if "uses:" in line]
+    assert uses
+    for line in uses:
+        assert re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+
+
 def test_no_file_names_a_package_host_or_a_local_folder() -> None:
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -231,3 +243,35 @@ def test_no_file_names_a_package_host_or_a_local_folder() -> None:
             if HOST.search(line_text) or OWN_FOLDER.search(line_text):
                 violations.append(f"{name}:{number}: {line_text.strip()[:80]}")
     assert not violations, "\n".join(violations)
+
+
+def test_nobody_is_told_to_install_the_package_by_name() -> None:
+    """No index has the package, so its name there may be anybody's."""
+    folders = ("src", "docs", "web/src", "web/page", "web/*.md", "examples", "*.md")
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    texts = {name: (ROOT / name).read_bytes().decode("utf-8", "replace") for name in tracked.split("\0")[:-1]}
+    assert texts
+    told = [name for name, text in texts.items() if any(map(INSTALLED_BY_NAME.search, text.splitlines()))]
+    assert told == []
+    assert INSTALLED_BY_NAME.search("Run: pip install 'thinkaloud[server]'")
+    assert INSTALLED_BY_NAME.search("`pip install thinkaloud`")
+    assert not INSTALLED_BY_NAME.search("pip install 'thinkaloud[server] @ file:///folder'")
+
+
+def test_tests_run_without_the_plugins_of_make_test() -> None:
+    """Whoever runs a few tests needs neither to run them in parallel nor to count their lines."""
+    plugins = ("-p", "no:xdist", "-p", "no:pytest_cov", "-p", "no:cacheprovider")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        *plugins,
+        "--collect-only",
+        "tests/wire",
+        "tests/test_port.py",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,13 +1,35 @@
-"""Programs that tests start can be interrupted, also when the tests run in the background of a shell."""
+"""Ctrl-C ends a command without a traceback, and what a test starts, also in the background of a shell."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
+COMMANDS = (("ask", "--model", "builtin/solver", "2+2?"), ("watch",), ("serve", "--port", "0"), ("models",))
+MODULES = ("argparse", "thinkaloud.canon", "thinkaloud.cli.console", "thinkaloud.cli.parser", "tomllib")
+"""What every command imports before it runs."""
+INTERRUPTED_COMMAND = """
+import os, signal, sys
+
+class Interrupted:
+    def __set_name__(self, owner, name):  # Python 3.11 turns every exception of it into a RuntimeError
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == interrupted_module:
+            type("Owner", (), {"part": Interrupted()})
+
+interrupted_module = sys.argv.pop(1)
+sys.meta_path.insert(0, Finder())
+from thinkaloud.cli import main
+sys.exit(main())
+"""
+EXIT_STOPPED = 130
 WAITS = "import time; print('ready', flush=True); time.sleep(3600)"
 
 
@@ -31,3 +53,18 @@ def test_a_child_is_stopped_by_sigint_when_pytest_ignores_it() -> None:
         ["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("module", MODULES)
+def test_ctrl_c_during_an_import_ends_a_command_without_a_traceback(
+    command: tuple[str, ...], module: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_COMMAND, module, *command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (EXIT_STOPPED, "", "")

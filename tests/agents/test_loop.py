@@ -33,7 +33,7 @@ from tests.agents.scripted_provider import (
 from thinkaloud.agents.loop import CUT_OFF, NO_ANSWER
 from thinkaloud.agents.run import Run
 from thinkaloud.agents.spec import MAX_ASSISTANT_DEPTH, Agent, agent_tree, assemble, check_unique_tool_names
-from thinkaloud.agents.tools import MAX_RESULT_CHARS, ToolFault
+from thinkaloud.agents.tools import MAX_RESULT_CHARS, ToolFault, from_function
 from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import ToolMessage, UserMessage
@@ -42,6 +42,7 @@ from thinkaloud.client.prepared_request import Options, prepare
 from thinkaloud.context import AnsweredTurn, Step, steps_of
 from thinkaloud.transcript import Block, Ending, Turn
 from thinkaloud.transcript import BlockStatus as Standing
+from thinkaloud.view import thinking_block
 
 CLIENT = canon.ToolDefinition("their_map")
 
@@ -118,6 +119,27 @@ def test_single_reply_turn_has_the_same_events_as_without_an_agent(reply: Reply)
     plain, entries = run_story(story())
     assert same(entries) == same(plain)
     assert_legal(entries, client=(CLIENT.name,))
+
+
+def test_call_has_the_description_of_its_tool() -> None:
+    """R101: from the docstring, in one line."""
+
+    def weather(city: str) -> str:
+        """Look up the weather
+        of a city.
+
+        Args:
+            city: Its name.
+        """
+        return f"Sunny in {city}"
+
+    replies: list[Reply] = [(Call("weather", '{"city":"Lima"}'),), (Say("Sunny."),)]
+    turn, _ = run_agent(agent(tools=(from_function(weather),)), {PROMPT: replies})
+    assert only_block(turn).description == "Look up the weather of a city."
+    block = thinking_block(turn)
+    assert block is not None
+    (step,) = block.steps
+    assert (step.content, step.tool_input) == ("Look up the weather of a city.", '{"city":"Lima"}')
 
 
 def test_not_honoured_notice_is_given_once() -> None:

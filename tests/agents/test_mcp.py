@@ -32,6 +32,7 @@ from thinkaloud.agents import mcp as mcp_module
 from thinkaloud.agents.mcp import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.canon import Refused
+from thinkaloud.extras import install_command
 
 SERVER_GONE = ToolOutcome(error="The MCP server shop has disconnected. Continue without its tools.")
 PLAIN: dict[str, Any] = {"type": "object", "properties": {}}
@@ -487,6 +488,5 @@ def test_mcp_server_needs_a_command_or_a_url(server: McpServer) -> None:
 
 def test_missing_mcp_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert asyncio.run(refusal(mcp_server())).endswith(
-        "needs the MCP package. Run: pip install 'thinkaloud[agents]'"
-    )
+    remedy = install_command("mcp")
+    assert asyncio.run(refusal(mcp_server())).endswith(f"needs the MCP package. Run: {remedy}")

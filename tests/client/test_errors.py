@@ -260,6 +260,20 @@ def test_a_header_that_is_too_long_is_refused() -> None:
     assert isinstance(error, Unreachable)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500_000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"y" * 8_000 + b"\r\n") * 20 + b"\r\n",
+        (b"HTTP/1.1 103 Early Hints\r\n" + b"X: y\r\n" * 20 + b"\r\n") * 20 + b"HTTP/1.1 200 OK\r\n\r\n",
+    ],
+)
+def test_a_response_with_too_many_headers_is_refused(head: bytes) -> None:
+    """S16."""
+    error, _ = refusal(sends(head))
+    assert isinstance(error, Unreachable)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_an_error_and_does_not_forward_the_key(status: int) -> None:
     """S12."""
@@ -307,10 +321,15 @@ def test_a_compression_bomb_at_the_start_is_refused() -> None:
     async def scenario() -> int:
         async with serve_upstream(sends(head + bomb)) as upstream, make_client() as http_client:
             reply = await http_client.send(upstream.provider(), write_request(upstream.route(), REQUEST))
-            first = await reply.read()
+            sizes: list[int] = []
+
+            async def read_all() -> None:
+                async for chunk in reply:
+                    sizes.append(len(chunk))
+
             with pytest.raises(LimitExceeded):
-                await reply.read()
-            return len(first)
+                await read_all()
+            return sum(sizes)
 
     assert run(scenario()) < 4 << 20
 

@@ -8,6 +8,7 @@ import itertools
 import time
 import tracemalloc
 import zlib
+from collections import Counter
 
 import pytest
 from tests.client.upstream import (
@@ -371,3 +372,48 @@ def test_cancelling_drops_a_request_that_the_server_does_not_read() -> None:
             server.close()
 
     run(scenario())
+
+
+def test_fast_provider_leaves_the_event_loop_to_others() -> None:
+    """Much that arrives at once is read in slices, and other tasks run between two of them."""
+    deltas = b"".join(chat_delta(content=f" {number}") for number in range(3_000))
+
+    async def flood(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, http_chunk(deltas), *map(http_chunk, STORY[-2:]), b"0\r\n\r\n")
+
+    async def scenario() -> list[tuple[int, int]]:
+        rounds = 0
+
+        async def count_rounds() -> None:
+            nonlocal rounds
+            while True:
+                rounds += 1
+                await asyncio.sleep(0)
+
+        async with serve_upstream(flood) as upstream, make_client() as client:
+            counting = asyncio.create_task(count_rounds())
+            seen = []
+            async for batch in send(prepared(upstream.route()), client=client):
+                seen.append((rounds, len(batch.events)))
+            counting.cancel()
+            return seen
+
+    seen = run(scenario())
+    batches_by_round = Counter(round_number for round_number, _ in seen)
+    assert max(batches_by_round.values()) <= 2, "the end of one read, and the beginning of the next"
+    assert max(count for _, count in seen) < 500, "of 3,000 events"
+
+
+def test_long_delta_becomes_several_events() -> None:
+    text = "é" * 100_000
+
+    async def one_delta(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, http_chunk(chat_delta(content=text)), *map(http_chunk, STORY[-2:]))
+
+    async def scenario() -> list[Event]:
+        async with serve_upstream(one_delta) as upstream, make_client() as client:
+            return await events_of(upstream, client)
+
+    texts = [event.text for event in run(scenario()) if isinstance(event, BlockGrew)]
+    assert "".join(texts) == text
+    assert max(map(len, texts)) <= 32 * 1024

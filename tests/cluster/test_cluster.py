@@ -9,14 +9,17 @@ import psycopg
 import pytest
 from sqlalchemy import func, select, text
 from tests.cluster.cluster import LEASE_S, Cluster, node_settings, postgres_of, start_cluster
+from tests.faults.format_clients import FORMATS, FormatClient
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, StreamResult, wait_until
 from tests.server.test_agent_turns import LAUNCH, LaunchTool, agent, decide, waiting
 from tests.store.log_fixtures import append_all, entries, new_turn, read_all, turn_events
 
 from thinkaloud.canon import TurnEnded, TurnFailed
+from thinkaloud.server import node
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.log_config import LogConfig
+from thinkaloud.store.postgres import open_postgres
 from thinkaloud.store.recovery import Reaper, recover
 from thinkaloud.store.schema import commands, nodes, turns
 from thinkaloud.transcript import BlockStatus
@@ -232,6 +235,60 @@ def test_zombie_writes_nothing_and_its_readers_get_the_whole_log() -> None:
             assert (result.state, result.entries) == ("interrupted", stored.entries)
             assert ends(stored) == 1
             assert (await other.read_stream(turn)).entries == stored.entries
+
+    asyncio.run(story())
+
+
+async def keep_alives(clients: list[FormatClient]) -> None:
+    """Wait until every client has received something more."""
+    sizes = [len(client.data) for client in clients]
+    await wait_until(
+        lambda: all(len(client.data) > size for client, size in zip(clients, sizes, strict=True))
+    )
+
+
+@pytest.mark.parametrize("taken_over", [True, False])
+def test_node_whose_lease_ran_out_sends_nothing_until_it_knows_its_turns(
+    monkeypatch: pytest.MonkeyPatch, taken_over: bool
+) -> None:
+    """Clients of all formats: a turn that was lost ends with an error, one that was kept goes on."""
+    shift_s = [0.0]
+    clock_s = node._now_s
+    monkeypatch.setattr(node, "_now_s", lambda: clock_s() + shift_s[0])
+    script = [{"thinking": "again and " * 200, "text": "Done.", "delay_ms": 20}] * len(FORMATS)
+
+    async def story() -> None:
+        async with start_cluster(script) as cluster, open_postgres(cluster.url) as other:
+            settings = node_settings(lease_s=6.0, heartbeat_s=0.3)
+            paused = await cluster.start_node(settings=settings)
+            clients = [FormatClient(client_format, paused.http) for client_format in FORMATS]
+            asking = [asyncio.create_task(client.ask(paused.url, paused.model)) for client in clients]
+            await wait_until(lambda: all(b"again" in client.data for client in clients))
+            renew, awake = paused.database.write_urgent, asyncio.Event()
+
+            async def renew_when_awake(change: Any) -> Any:
+                await awake.wait()
+                return await renew(change)
+
+            monkeypatch.setattr(paused.database, "write_urgent", renew_when_awake)
+            shift_s[0] = 100.0  # the process has stood still, and does not know whether its turns were taken
+            if taken_over:
+                reaper = Reaper(node="another", expired=True)
+                for _ in range(100):  # the node may commit at this moment
+                    await asyncio.to_thread(cluster.execute, "UPDATE nodes SET lease_until_ms = 1")
+                    if (await recover(other, reaper, now_ms=0)).ended:
+                        break
+            else:
+                await keep_alives(clients)  # what was on its way has arrived
+                texts = [client.data.count(b"again") for client in clients]
+                await keep_alives(clients)
+                assert [client.data.count(b"again") for client in clients] == texts
+            awake.set()
+            await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
+            told = {(client.told_whole, client.told_error) for client in clients}
+            assert told == {(not taken_over, taken_over)}
+            states = await asyncio.to_thread(cluster.execute, "SELECT DISTINCT state FROM turns")
+            assert states == [("interrupted" if taken_over else "done",)]
 
     asyncio.run(story())
 

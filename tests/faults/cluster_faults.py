@@ -7,6 +7,7 @@ import aiohttp
 from tests.faults.cluster_run import LEASE_S, ClusterRun
 from tests.faults.database_proxy import KINDS
 from tests.faults.fault_run import FaultRun
+from tests.faults.format_clients import FormatClients
 
 LONG = "r150-c150-ms10"
 """A turn of some three seconds."""
@@ -35,11 +36,14 @@ async def pause_node(run: FaultRun) -> None:
     cluster = _cluster(run)
     live_turns = await run.start_turns([LONG] * run.load.turns)
     node = cluster.pick_node()
+    clients = FormatClients(run, node.url, lambda: LONG, each=2)
+    await clients.until_begun()
     cluster.cluster.asleep.add(node)
     node.send(signal.SIGSTOP)
     await asyncio.sleep(run.dice.uniform(0.5, 2.5) * LEASE_S)
     node.send(signal.SIGCONT)
     cluster.cluster.asleep.discard(node)
+    await clients.check(may_break=False)
     await run.finish(live_turns)
 
 

@@ -73,8 +73,11 @@ class FaultProxy:
                 return
             address = urlsplit(self._target())
             connection = await asyncio.open_connection(address.hostname, address.port)
-            await _send_head(reader, connection[1], address.netloc)
-            await _forward(fault, (reader, writer), connection)
+            try:
+                await _send_head(reader, connection[1], address.netloc)
+                await _forward(fault, (reader, writer), connection)
+            finally:  # also of a client that is killed before it has sent its request
+                connection[1].transport.abort()
         except (OSError, asyncio.IncompleteReadError):
             _reset(writer)  # one of the sides is gone
         finally:
@@ -143,7 +146,6 @@ async def _forward(fault: LinkFault, client: Connection, target: Connection) -> 
         for task in (request_task, response_task):
             task.cancel()
         await asyncio.gather(request_task, response_task, return_exceptions=True)
-        target_writer.transport.abort()
 
 
 async def _respond(

@@ -2,17 +2,20 @@
 
 import asyncio
 import signal
+from functools import partial
 from typing import Any
 
 import aiohttp
 from tests.faults.client_faults import post_cancel
 from tests.faults.disk_faults import check_copy
 from tests.faults.fault_run import FaultRun, LiveTurn
+from tests.faults.format_clients import FormatClients
 from tests.faults.shifted_clock import write_shift
 
 WHILE_LIVE = 0.8
 """The share of kills while all turns are live. The others hit while turns are started."""
 IMPORTS = 4
+CLIENTS_OF_A_FORMAT = 5
 CANCEL_SHARE = 0.2
 PAUSE_S = 1.5
 HOUR_S = 3600
@@ -69,6 +72,8 @@ class KillRound:
         run = self.run
         tasks = [asyncio.create_task(self.start_turn(session)) for session in self.requests]
         tasks += [asyncio.create_task(self.import_session(request)) for request in self.imports]
+        short_model = partial(run.pick_model, longest_words=30)
+        clients = FormatClients(run, run.gateway.url, short_model, each=CLIENTS_OF_A_FORMAT)
         if run.dice.random() < WHILE_LIVE:
             await asyncio.wait(tasks[: len(self.requests)], timeout=1.0)
             await run.until_received(list(self.live_turns.values()))
@@ -79,6 +84,7 @@ class KillRound:
         await asyncio.gather(*tasks)
         await asyncio.to_thread(check_copy, run)
         await run.gateway.start()
+        await clients.check(may_break=True)
         await self._repeat_unanswered()
         await run.finish(list(self.live_turns.values()))
         await self._check_writes()

@@ -7,19 +7,27 @@ console block is run as it is written, with `python` as the interpreter of this 
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from tests.conftest import CORE_FOLDERS
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
-COPIED = ("src", "tests", "docs", "stories", "pyproject.toml", "CONTRIBUTING.md")
-NOT_COPIED = shutil.ignore_patterns(
-    "__pycache__", "static", "pictures", "web", "gateway", "journeys", "safety"
+CHECK = (
+    # The packages are those of this environment, which a guide does not change.
+    "make --no-print-directory --old-file=.venv/.dev check",
+    # What the pages print does not depend on what a guide adds.
+    "PYTEST_ADDOPTS=\"-p no:cacheprovider -k 'not of_a_page and not an_example'\"",
+    "CHECK_ARGS=",
 )
+"""`make check`, in a copy that has no environment of its own."""
+MYPY_CACHE = ".mypy_cache"
 COMMAND_TIMEOUT_S = 300
 """Far more than any command needs, so that a busy machine makes a guide slow and never wrong."""
 
@@ -53,17 +61,26 @@ def blocks(page: str) -> Iterator[Block]:
         yield Block(*fields)
 
 
+def copy_project(folder: Path) -> None:
+    """Copy all files of the project that are not made by its tools."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in listed.split("\0")[:-1]:
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
 class ScratchProject:
     """A copy of the project in which a guide is carried out."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=NOT_COPIED)
-            else:
-                shutil.copy(source, folder / name)
+        folder.mkdir()
+        copy_project(folder)
+        if (ROOT / MYPY_CACHE).exists():
+            shutil.copytree(ROOT / MYPY_CACHE, folder / MYPY_CACHE)
+        self.run("git init --quiet && git add --all")
 
     def follow(self, page: str) -> list[str]:
         """Carries out all blocks of a page in order; returns the commands that were run."""
@@ -77,7 +94,7 @@ class ScratchProject:
                 commands += block.commands
                 for command in block.commands:
                     self.run(command)
-        self._check_style([name for name in dict.fromkeys(written) if name.endswith(".py")])
+        self._check(written)
         return commands
 
     def run(self, command: str) -> None:
@@ -105,9 +122,14 @@ class ScratchProject:
         )
         assert completed.returncode == 0, f"$ {command}\n{completed.stdout[-8000:]}"
 
-    def _check_style(self, names: list[str]) -> None:
-        if names:
-            self.run(f"ruff check {' '.join(names)} && ruff format --check {' '.join(names)}")
+    def _check(self, written: list[str]) -> None:
+        """Run `make check`, of the pure packages with the folders of tests that the guide adds to."""
+        folders = {"/".join(PurePosixPath(name).parts[:2]) for name in written if name.startswith("tests/")}
+        core = [f"tests/{name}" for name in CORE_FOLDERS if f"tests/{name}" in folders]
+        scripts = Path(sys.executable).parent
+        self.run(
+            " ".join([*CHECK, f"BIN={shlex.quote(str(scripts))}", f"CORE={shlex.quote(' '.join(core))}"])
+        )
 
     def _write(self, block: Block) -> None:
         path = self.folder / block.title

@@ -23,7 +23,7 @@ from tests.safety.attack_requests import (
 from tests.safety.gateway_under_test import ENDLESS_PROMPT, JSON, GatewayUnderTest, Pairs, run_gateway
 
 from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.server.run import LOCAL_ONLY
 
 
@@ -145,6 +145,27 @@ def test_csrf_with_simple_requests_is_refused(
         check_refused(fresh, route, [*headers, ("Sec-Fetch-Site", "cross-site")], {403})
         check_refused(fresh, route, [*headers, ("Origin", "null")], {403})
         check_refused(fresh, route, headers, {400, 415, 422})
+
+
+BROWSER = ("User-Agent", "Mozilla/5.0 (Windows NT 6.1; rv:60.0) Gecko/20100101 Firefox/60.0")
+COMPATIBLE_CHANGING = [route for route in COMPATIBLE_ROUTES if route.method != "GET"]
+QUESTION = b'{"model": "builtin/solver", "messages": [{"role": "user", "content": "evil"}], "max_tokens": 9}'
+
+
+@pytest.mark.parametrize("route", COMPATIBLE_CHANGING, ids=key)
+@pytest.mark.parametrize("content_type", [*SIMPLE_CONTENT_TYPES, ""])
+def test_csrf_with_simple_requests_is_refused_for_clients_of_every_format(
+    content_type: str, route: ApiRoute, target: RebindingTarget
+) -> None:
+    """S13: some of these endpoints take any content type, but from no browser, old or new."""
+    headers = [("Content-Type", content_type)] if content_type else []
+    foreign = ("Origin", "http://evil.example"), ("Origin", "null"), ("Sec-Fetch-Site", "cross-site")
+    own = BROWSER, ("Sec-Fetch-Site", "none"), ("Sec-Fetch-Mode", "no-cors"), ("Cookie", "a=b")
+    rows_before = target.gateway.all_rows()
+    for extra, status in (*((pair, 403) for pair in foreign), *((pair, 415) for pair in own)):
+        response = target.gateway.request("POST", route.path, QUESTION, [*headers, extra])
+        assert response.status == status, (extra, response)
+    assert target.gateway.all_rows() == rows_before
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=key)

@@ -155,6 +155,15 @@ class Caller:
                     if _record_event(event, result):
                         yield
 
+    async def wait_until_saved(self, turn: str) -> None:
+        """Poll a turn of a compatible endpoint until it is stored, up to 50 ms after its response begins."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                async with self.http.get(f"{self.url}/api/turns/{turn}") as response:
+                    if response.status == 200:
+                        return
+                await asyncio.sleep(0.01)
+
     async def wait_for_reasoning(self, turn: str, words: str) -> Any:
         """Poll a turn until its reasoning starts with these words, and return it."""
         async with asyncio.timeout(PATIENCE_S):

@@ -120,6 +120,7 @@ async def test_replaced_turn_of_another_session_is_refused(tmp_path: Path) -> No
 def make_second_version(conn: Connection) -> None:
     """Take back what the migrations after the second one added."""
     for statement in (
+        "ALTER TABLE parts DROP COLUMN description",
         "ALTER TABLE parts DROP COLUMN images",
         "ALTER TABLE turns ADD COLUMN lease_until_ms BIGINT",
         "DROP TABLE commands",

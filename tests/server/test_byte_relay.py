@@ -20,6 +20,7 @@ from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway
 
 from thinkaloud.server import entry_feed
+from thinkaloud.transcript.turn import SEPARATOR
 
 ROW = """
 [providers.acme]
@@ -81,9 +82,18 @@ def run_chat(
     return asyncio.run(scenario())
 
 
+THOUGHTS_BY_LATER_TAGS = (
+    "openai_chat/details_after_a_lone_closing_tag",
+    "openai_chat/details_after_two_lone_closing_tags",
+)
+"""Their closing tags turn text into a thought, and details follow, so they are written anew without the tags.
+No client can be told then that the text it has was a thought."""
+
+
 def own_recordings() -> list[Recording]:
     found = [recording for recording in RECORDINGS.values() if recording.dialect in PATHS]
-    return [recording for recording in found if recording.story["outcome"]["ending"] == "answered"]
+    answered = [recording for recording in found if recording.story["outcome"]["ending"] == "answered"]
+    return [recording for recording in answered if recording.name not in THOUGHTS_BY_LATER_TAGS]
 
 
 @pytest.mark.parametrize("dialect", PATHS)
@@ -106,7 +116,10 @@ def test_recorded_streams_arrive_unchanged_and_are_recorded(tmp_path: Path, dial
                     unchanged += data == recording.body
                     read = Recording(recording.name, dialect, data, {}).turn(dialect=dialect)
                     expected = recording.turn(dialect=dialect)
-                    assert (read.reasoning, read.answer) == (expected.reasoning, expected.answer)
+                    # A stream that is written anew has a blank line between two thoughts.
+                    thoughts = [turn.reasoning.replace(SEPARATOR, "") for turn in (read, expected)]
+                    assert thoughts[0] == thoughts[1]
+                    assert read.answer == expected.answer
                     newest = (await caller.call("GET", "/api/sessions"))["items"][0]
                     (turn,) = (await caller.call("GET", f"/api/sessions/{newest['id']}"))["turns"]
                     stored = (await caller.read_stream(turn["id"])).turn

@@ -1,13 +1,17 @@
 """Sessions of compatible endpoints know the session whose agent started them."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
-from tests.server.caller import SCRIPT, Caller, start_gateway
+import pytest
+from sqlalchemy import Connection, func, select
+from tests.patience import PATIENCE_S
+from tests.server.caller import SCRIPT, Caller, quick_settings, start_gateway
 
-from thinkaloud.store.schema import turns
+from thinkaloud.server.endpoints import place
+from thinkaloud.store.schema import sessions, turns
 
 CLAUDE_CODE = {"User-Agent": "claude-cli/2.1.197 (external, sdk-cli)", "X-Claude-Code-Session-Id": "s-1"}
 
@@ -83,5 +87,63 @@ def test_changed_history_is_a_branch_that_copies_only_what_follows_the_change(tm
         body = {"model": caller.model, "messages": messages}
         reply = await caller.call("POST", "/v1/chat/completions", body)
         messages.append({"role": "assistant", "content": reply["choices"][0]["message"]["content"]})
+
+    asyncio.run(story())
+
+
+UNKNOWN_HISTORY = [
+    {"role": "user", "content": "Question 0"},
+    {"role": "assistant", "content": "An answer that was given elsewhere"},
+    {"role": "user", "content": "Question 1"},
+]
+
+
+async def no_session_is_stored(caller: Caller) -> None:
+    """Wait until no session is stored, neither a hidden nor a visible one."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await caller.database.read(
+            lambda conn: conn.scalar(select(func.count()).select_from(sessions))
+        ):
+            await asyncio.sleep(0.01)
+
+
+def test_copy_of_a_history_on_a_frozen_disk_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = threading.Event()
+
+    def freeze(conn: Connection, **arguments: object) -> None:
+        disk.wait(PATIENCE_S)
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(max_waiting_s=0.3)) as caller:
+            monkeypatch.setattr(place, "_save_copy", freeze)
+            body = {"model": caller.model, "messages": UNKNOWN_HISTORY}
+            await caller.call("POST", "/v1/chat/completions", body, status=503)
+            assert not disk.is_set()
+            disk.set()
+            await no_session_is_stored(caller)
+
+    asyncio.run(story())
+
+
+def test_client_that_leaves_before_its_turn_starts_leaves_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            starting = asyncio.Event()
+
+            async def start(*arguments: object, **options: object) -> None:
+                starting.set()
+                await asyncio.Event().wait()
+
+            monkeypatch.setattr(caller.gateway.turns, "start", start)
+            body = {"model": caller.model, "messages": UNKNOWN_HISTORY}
+            asking = asyncio.create_task(caller.call("POST", "/v1/chat/completions", body))
+            await asyncio.wait_for(starting.wait(), PATIENCE_S)
+            assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
+            asking.cancel()
+            await no_session_is_stored(caller)
 
     asyncio.run(story())

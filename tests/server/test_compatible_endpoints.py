@@ -9,12 +9,15 @@ from typing import Any
 
 import aiohttp
 import pytest
+from sqlalchemy import select
 from tests.server.caller import ANSWER, MODELS, SCRIPT, SLOW_SCRIPT, THOUGHT, Caller, start_gateway
 
 from thinkaloud.dialects.openai_chat import parse_request
+from thinkaloud.server.endpoints import place
 from thinkaloud.server.endpoints.history import read_history
 from thinkaloud.store.client_turns import find_answers
 from thinkaloud.store.rows import Owner
+from thinkaloud.store.schema import turns
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")
@@ -201,6 +204,200 @@ def test_anthropic_client_completes_a_long_tool_loop(tmp_path: Path, provider: s
         assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
 
     with_gateway(tmp_path, provider, TOOL_SCRIPT, story)
+
+
+async def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return weather_of(city)
+
+
+async def get_tide(city: str) -> str:
+    """The tide in a city."""
+    return f"low in {city}"
+
+
+WEATHER_TOOL = anthropic.beta_async_tool(get_weather)
+TIDE_TOOL = anthropic.beta_async_tool(get_tide)
+
+
+def offered_names(received: Any) -> list[str]:
+    """Return the names of the tools of a request to a provider, in either format."""
+    return [tool.get("name") or tool["function"]["name"] for tool in received.body.get("tools", ())]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_tool_runner_of_anthropic_completes_a_long_loop_over_a_thread(
+    tmp_path: Path, provider: str, stream: bool
+) -> None:
+    """From its second request on, the library sends neither the conversation nor its tools."""
+
+    async def story(caller: Caller) -> None:
+        async with anthropic_client(caller) as client:
+            runner = client.beta.messages.tool_runner(
+                model=caller.model,
+                max_tokens=4000,
+                system="Be short.",
+                thinking={"type": "enabled", "budget_tokens": 2000},
+                messages=[{"role": "user", "content": "Where is it warmest?"}],
+                tools=[WEATHER_TOOL],
+                stream=stream,
+            )
+            final = await runner.until_done()
+        assert final.content[-1].text == "The warmest is City 3."
+        assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
+        received = [request for request in caller.simulator.requests if request.method == "POST"]
+        assert [offered_names(request) for request in received] == [["get_weather"]] * (STEPS + 1)
+        assert all("Be short." in request.raw.decode() for request in received)
+
+    with_gateway(tmp_path, provider, TOOL_SCRIPT, story)
+
+
+def test_tool_runner_may_change_its_tools_within_a_thread(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async with anthropic_client(caller) as client:
+            runner = client.beta.messages.tool_runner(
+                model=caller.model,
+                max_tokens=4000,
+                messages=[{"role": "user", "content": "Where is it warmest?"}],
+                tools=[WEATHER_TOOL],
+                betas=["inline-tools-2026-09-15"],
+            )
+            number = 0
+            async for _ in runner:
+                number += 1
+                if number == 1:
+                    runner.add_tools(TIDE_TOOL)
+                if number == 3:
+                    runner.remove_tools(TIDE_TOOL)
+        received = [request for request in caller.simulator.requests if request.method == "POST"]
+        both = ["get_weather", "get_tide"]
+        names = [offered_names(request) for request in received]
+        assert names == [["get_weather"], both, both] + [["get_weather"]] * (STEPS - 2)
+
+    with_gateway(tmp_path, "vllm", TOOL_SCRIPT, story)
+
+
+def test_thread_goes_on_after_a_restart_with_its_tools_stored_once(tmp_path: Path) -> None:
+    ask: Any = {"max_tokens": 4000, "betas": ["message-threads-2026-08-12"]}
+    tools = [{"name": "get_weather", "description": "Weather", "input_schema": SCHEMA}]
+    last: list[Any] = []
+
+    async def one_step(caller: Caller) -> None:
+        if last:
+            (call,) = (block for block in last[-1].content if block.type == "tool_use")
+            result = {"type": "tool_result", "tool_use_id": call.id, "content": "18 degrees"}
+            new: Any = {"messages": [{"role": "user", "content": [result]}]}
+            new |= {"thread": {"type": "continue", "previous_message_id": last[-1].id}}
+        else:
+            new = {"messages": [{"role": "user", "content": "Warm?"}], "tools": tools, "system": "Be short."}
+            new |= {"thread": {"type": "create"}}
+        async with anthropic_client(caller) as client:
+            last.append(await client.beta.messages.create(model=caller.model, **ask, **new))
+        (received,) = (request for request in caller.simulator.requests if request.method == "POST")
+        assert offered_names(received) == ["get_weather"]
+        assert [message["role"] for message in received.body["messages"]].count("system") == 1
+
+    async def look_at_the_store(caller: Caller) -> None:
+        rows = await caller.database.read(lambda conn: conn.execute(select(turns.c.wishes)).scalars().all())
+        assert [row.count("get_weather") for row in rows] == [1, 0, 0]
+
+    for number in range(3):
+        with_gateway(tmp_path, "deepseek", TOOL_SCRIPT[number:], one_step)
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, look_at_the_store)
+
+
+def test_system_prompt_that_is_sent_again_in_a_thread_is_held_once(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        question = [{"role": "user", "content": "Hi"}]
+        body: Any = {"model": caller.model, "max_tokens": 400, "messages": question}
+        thread = {"type": "create"}
+        for system in ("Be short.", "Be short.", "Be kind.", "Be kind."):
+            reply = await caller.call("POST", "/v1/messages", body | {"system": system, "thread": thread})
+            thread = {"type": "continue", "previous_message_id": reply["id"]}
+        posted = [request for request in caller.simulator.requests if request.method == "POST"]
+        prompts = [request.body["messages"][0]["content"] for request in posted]
+        assert prompts == ["Be short."] * 2 + ["Be short.\n\nBe kind."] * 2
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 4, story)
+
+
+def test_library_replays_a_thread_that_is_gone(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async with anthropic_client(caller) as client:
+            thread = client.beta.messages.thread(model=caller.model, max_tokens=4000)
+            await thread.send({"role": "user", "content": "17 * 3 - 9?"})
+            (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+            await caller.call("DELETE", f"/api/sessions/{session['id']}", status=204)
+            await thread.send({"role": "user", "content": "Sure?"})
+        (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+        messages = (await caller.call("GET", f"/api/sessions/{session['id']}/messages"))["items"]
+        assert [message["content"] for message in messages][::2] == ["17 * 3 - 9?", "Sure?"]
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+def test_thread_that_another_request_continues_is_refused_with_a_code(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        ask: Any = {"model": caller.model, "max_tokens": 400, "messages": [{"role": "user", "content": "Hi"}]}
+        async with anthropic_client(caller) as client:
+            first = await client.beta.messages.create(**ask, thread={"type": "create"})
+            ask |= {"thread": {"type": "continue", "previous_message_id": first.id}}
+            async with client.beta.messages.stream(**ask) as stream:
+                await anext(aiter(stream))
+                error = (await caller.call("POST", "/v1/messages", ask, status=400))["error"]
+                assert error["details"] == {"error_code": "thread_continue_in_flight"}
+                assert (await stream.get_final_message()).content[-1].text == "Done."
+
+    with_gateway(tmp_path, "vllm", SCRIPT + SLOW_SCRIPT, story)
+
+
+def test_thread_holds_a_bounded_number_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, "MAX_HELD_TOOLS", 1)
+
+    def tool(name: str) -> dict[str, Any]:
+        return {"name": name, "input_schema": {"type": "object", "properties": {}}}
+
+    async def story(caller: Caller) -> None:
+        ask = {"model": caller.model, "max_tokens": 400, "messages": [{"role": "user", "content": "Hi"}]}
+        create = ask | {"tools": [tool("first")], "thread": {"type": "create"}}
+        first = await caller.call("POST", "/v1/messages", create)
+        added = ask | {"tools": [tool("second")]}
+        added |= {"thread": {"type": "continue", "previous_message_id": first["id"]}}
+        error = (await caller.call("POST", "/v1/messages", added, status=404))["error"]
+        assert error["details"] == {"error_code": "thread_not_found"}
+        assert "at most 1 tools" in error["message"]
+
+    with_gateway(tmp_path, "vllm", SCRIPT, story)
+
+
+def test_thread_of_another_or_of_no_kind_is_refused_with_a_code(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async def refused(thread: Any, *more: Any, status: int) -> Any:
+            messages = [{"role": "user", "content": "Sure?"}, *more]
+            body = {"model": caller.model, "max_tokens": 4000, "messages": messages, "thread": thread}
+            return (await caller.call("POST", "/v1/messages", body, status=status))["error"]
+
+        async with anthropic_client(caller) as client:
+            ask = {"model": caller.model, "max_tokens": 400, "messages": [{"role": "user", "content": "Hi"}]}
+            unheld = await client.messages.create(**ask)
+            held = await client.beta.messages.create(**ask, thread={"type": "create"})
+        for previous in ("msg_none", "msg_trn_none", unheld.id):
+            error = await refused({"type": "continue", "previous_message_id": previous}, status=404)
+            assert error["type"] == "not_found_error"
+            assert error["details"] == {"error_code": "thread_not_found"}
+        foreign = {"role": "assistant", "content": "41"}
+        error = await refused(
+            {"type": "continue", "previous_message_id": held.id},
+            foreign,
+            {"role": "user", "content": "?"},
+            status=404,
+        )
+        assert error["details"] == {"error_code": "thread_not_found"}
+        assert "previous_message_id" in (await refused({"type": "continue"}, status=400))["message"]
+        assert "thread" in (await refused({"type": "keep"}, status=400))["message"]
+
+    with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
 
 
 def test_edited_answer_is_taken_as_the_client_has_it_in_a_session_of_its_own(tmp_path: Path) -> None:
@@ -407,6 +604,33 @@ def test_ollama_client_gets_thoughts_and_answer(tmp_path: Path) -> None:
         assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True]
 
     with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ("User-Agent: curl/8.5.0", "Content-Type: application/x-www-form-urlencoded"),
+        ("User-Agent: litellm/1.106.2",),
+        ("Content-Type: text/plain; charset=utf-8",),
+    ],
+    ids=["curl -d", "no type", "text"],
+)
+def test_ollama_endpoint_takes_json_of_any_type_from_programs(tmp_path: Path, headers: Any) -> None:
+    async def story(caller: Caller) -> None:
+        question = [{"role": "user", "content": "17 * 3 - 9?"}]
+        body = json.dumps({"model": caller.model, "messages": question, "stream": False}).encode()
+        # Libraries add a type by themselves, so the request is written out.
+        lines = ("POST /api/chat HTTP/1.1", f"Host: {caller.url[7:]}", *headers, "Connection: close")
+        head = "\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode()
+        reader, writer = await asyncio.open_connection(*caller.url[7:].split(":"))
+        writer.write(head + body)
+        response = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        assert response.startswith(b"HTTP/1.1 200"), response
+        assert ANSWER.encode() in response
+
+    with_gateway(tmp_path, "vllm", SCRIPT, story)
 
 
 def test_tool_loop_goes_on_after_a_restart_and_for_its_owner_only(tmp_path: Path) -> None:

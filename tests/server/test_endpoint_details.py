@@ -6,12 +6,23 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import aiohttp
 import pytest
-from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, quick_settings, start_gateway
+from tests.server.caller import (
+    ENDLESS_SCRIPT,
+    SCRIPT,
+    Caller,
+    quick_settings,
+    start_gateway,
+    wait_until,
+)
 
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog import builtin_texts, parse_catalog
 from thinkaloud.catalog.routing import route
+from thinkaloud.server.endpoints import respond
+from thinkaloud.server.response import send_in_time
+from thinkaloud.server.routes import COMPATIBLE_ROUTES
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")
@@ -177,6 +188,21 @@ def test_response_links_to_the_report_on_its_context(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_header_names_the_fields_that_were_ignored(tmp_path: Path) -> None:
+    async def story(clients: Clients) -> None:
+        raw = clients.anthropic.beta.messages.with_raw_response
+        ask: Any = {"model": clients.caller.model, "max_tokens": 99, "messages": QUESTION}
+        edits = {"edits": [{"type": "clear_tool_uses_20250919"}]}
+        search = {"type": "web_search_20250305", "name": "web_search"}
+        reply = await raw.create(**ask, context_management=edits, extra_body={"top_k": 5}, tools=[search])
+        ignored = reply.headers["x-thinkaloud-ignored"]
+        assert ignored == "context_management, top_k, the tool web_search"
+        plain = await raw.create(**ask, thread={"type": "create"})
+        assert "x-thinkaloud-ignored" not in plain.headers
+
+    with_gateway(tmp_path, SCRIPT * 2, story)
+
+
 def test_custom_tools_and_references_to_items_work(tmp_path: Path) -> None:
     """A tool that takes plain text, and a history of references instead of items."""
     patch = "*** Begin Patch\n+ hello"
@@ -220,6 +246,7 @@ def test_cancelled_turn_is_no_complete_answer(tmp_path: Path) -> None:
             body = {"model": caller.model, "messages": QUESTION, "stream": True}
             async with caller.http.post(f"{caller.url}/v1/chat/completions", json=body) as response:
                 turn = response.headers["x-thinkaloud-context"].split("/")[3]
+                await caller.wait_until_saved(turn)
                 await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
                 text = await response.text()
         assert json.loads(text.strip().splitlines()[-1][6:])["error"]["code"] == "cancelled"
@@ -296,3 +323,59 @@ def test_failure_within_a_stream_has_the_format_of_the_client(tmp_path: Path) ->
 
     fault = {"kind": "overload", "after_events": 4, "again": False}
     with_gateway(tmp_path, [{"thinking": "a b c d", "text": "42.", "fault": fault}] * 5, story)
+
+
+_TOOLS = {
+    "/v1/messages": '{"name": "t", "input_schema": %s}',
+    "/v1/messages/count_tokens": '{"name": "t", "input_schema": %s}',
+    "/v1/responses": '{"type": "function", "name": "t", "parameters": %s}',
+}
+"""The tools of endpoints whose form is not that of the others."""
+_TOOL = '{"type": "function", "name": "t", "function": {"name": "t", "parameters": %s}, "parameters": %s}'
+_FAULTS = (
+    b'{"title": "\xff"}',
+    b'{"title": "\\ud800"}',
+    b'{"title": "a", "title": "b"}',
+    b'{"title": "a", "t\\u0069tle": "b"}',
+)
+_ASKING = [route.path for route in COMPATIBLE_ROUTES if route.method == "POST"]
+
+
+def test_text_that_is_not_valid_and_fields_sent_twice_are_refused_everywhere(tmp_path: Path) -> None:
+    """Also within a schema, which no endpoint reads itself."""
+
+    async def story(clients: Clients) -> None:
+        caller = clients.caller
+        for path in _ASKING:
+            tool = _TOOLS.get(path, _TOOL).replace("%s", "SCHEMA")
+            for fault in _FAULTS:
+                body = json.dumps({"model": caller.model, "max_tokens": 9, "messages": QUESTION}).encode()
+                body = body[:-1] + b', "input": "x", "tools": [' + tool.encode() + b"]}"
+                body = body.replace(b"SCHEMA", fault)
+                headers = {"Content-Type": "application/json"}
+                async with caller.http.post(caller.url + path, data=body, headers=headers) as response:
+                    assert (path, fault, response.status) == (path, fault, 400), await response.text()
+
+    with_gateway(tmp_path, [], story)
+
+
+def test_client_that_accepts_no_bytes_ends_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stalled(message: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def send(_: Any, timeout_s: float, message: dict[str, Any]) -> None:
+        await send_in_time(stalled, timeout_s, message)
+
+    async def story() -> None:
+        settings = quick_settings(send_timeout_s=0.2)
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT, settings=settings) as caller:
+            monkeypatch.setattr(respond, "send_in_time", send)
+            body = {"model": caller.model, "stream": True, "messages": QUESTION}
+            with pytest.raises(aiohttp.ClientError):
+                await caller.call("POST", "/v1/chat/completions", body)
+            await wait_until(lambda: not caller.gateway.turns.running_epochs)
+            (session,) = (await caller.call("GET", "/api/sessions"))["items"]
+            (turn,) = (await caller.call("GET", f"/api/sessions/{session['id']}"))["turns"]
+            assert turn["state"] == "cancelled"
+
+    asyncio.run(story())

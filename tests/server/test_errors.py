@@ -42,6 +42,8 @@ CODES = {
     "ServiceUnavailable": (503, "unavailable"),
     "SessionGone": (404, "not_found"),
     "ThinkingNotOffered": (422, "thinking_not_offered"),
+    "ThreadBusy": (400, "thread_continue_in_flight"),
+    "ThreadNotFound": (404, "thread_not_found"),
     "TooManyRequests": (429, "too_many"),
     "TurnRunning": (409, "turn_running"),
     "UnknownFormat": (422, "unknown_format"),

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
 from tests.patience import PATIENCE_S
 from tests.server.caller import SLOW_SCRIPT, quick_settings, start_gateway, wait_until
 
@@ -55,6 +56,80 @@ def test_readyz_reports_a_disk_that_hangs(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_change_on_a_frozen_disk_is_answered_instead_of_kept_waiting(tmp_path: Path) -> None:
+    """No turn runs, so no entry waits: the first change meets the disk that does not respond."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(max_waiting_s=0.3)) as caller:
+            session = await caller.create_session()
+            disk = threading.Event()
+            frozen = asyncio.create_task(caller.database.write(lambda conn: disk.wait(PATIENCE_S)))
+            chat = {"model": caller.model, "messages": [{"role": "user", "content": "2 + 2?"}]}
+            await asyncio.gather(
+                caller.call("POST", "/api/sessions", {}, status=503),
+                caller.call("PATCH", f"/api/sessions/{session}", {"title": "New"}, status=503),
+                caller.call("POST", f"/api/sessions/{session}/turns", {"prompt": "Go."}, status=503),
+            )
+            message = await caller.refusal_message("POST", "/api/sessions", {}, status=503)
+            assert "does not respond" in message
+            await caller.call("POST", "/v1/chat/completions", chat, status=503)
+            health = await caller.call("GET", "/readyz", status=503)
+            assert "does not respond" in health["why"]
+            await caller.call("GET", f"/api/sessions/{session}")
+            disk.set()
+            assert await frozen
+            await wait_until(lambda: caller.database.stuck_s == 0)
+            await caller.create_session()
+            await caller.run_turn(session)
+
+    asyncio.run(story())
+
+
+def test_gateway_that_stops_refuses_new_sessions(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            caller.gateway.ready, caller.gateway.stopping = False, True
+            for path, body in (
+                ("/api/sessions", {}),
+                (f"/api/sessions/{session}/turns", {"prompt": "Go."}),
+                ("/api/import", {"thinkaloud": 1}),
+            ):
+                assert "stopping" in await caller.refusal_message("POST", path, body, status=503)
+            assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
+
+    asyncio.run(story())
+
+
+def test_database_that_stays_away_is_one_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(error: Exception) -> None:
+        settings = quick_settings(sweep_s=0.01, revoked_s=0.01)
+        async with start_gateway(tmp_path, settings=settings) as caller:
+            tries = 0
+
+            async def fail(query: object) -> None:
+                nonlocal tries
+                tries += 1
+                raise error
+
+            monkeypatch.setattr(caller.database, "read", fail)
+            await wait_until(lambda: tries > 20)
+            monkeypatch.undo()
+            await wait_until(lambda: "works again" in caplog.text)
+
+    for error in (NotSaved("The database is away."), RuntimeError("odd")):
+        caplog.clear()
+        asyncio.run(story(error))
+        lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert lines == [
+            f"ending turns without a writer fails: {error} Retrying.",
+            "ending turns without a writer works again",
+        ]
+        assert caplog.text.count("Traceback") == isinstance(error, RuntimeError)
+
+
 def test_metrics_count_turns_and_requests(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -97,6 +172,25 @@ def test_gateway_does_not_start_on_a_disk_that_takes_no_writes(
 
     with pytest.raises(Refused, match=r"the disk is full\. The gateway does not start"):
         asyncio.run(story())
+
+
+def test_gateway_starts_though_old_deletions_cannot_be_erased(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def damage_search_index(conn: Connection) -> None:
+        conn.execute(text("UPDATE search_text_data SET block = x'00' WHERE id = 10"))
+        conn.execute(text("DELETE FROM facts WHERE name = 'erases_deleted'"))  # as in an older database
+
+    async def story() -> None:
+        async with open_database(tmp_path / "thinkaloud.db") as database:
+            await database.write(damage_search_index)
+            async with Gateway(database, builtin_catalog()) as gateway:
+                assert gateway.ready
+
+    asyncio.run(story())
+    (record,) = [record for record in caplog.records if "deleted earlier" in record.message]
+    assert "list of the segments" in record.message
+    assert record.exc_info
 
 
 def test_damaged_database_is_reported_with_how_to_restore_it(tmp_path: Path) -> None:

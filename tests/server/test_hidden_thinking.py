@@ -29,7 +29,15 @@ from thinkaloud.canon import (
 )
 from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
-from thinkaloud.server.thought_filter import ThoughtFilter, hide_in_entries, hide_thoughts, shown_to
+from thinkaloud.server.thought_filter import (
+    PROMPT_OF,
+    ThoughtFilter,
+    hide_in_entries,
+    hide_thoughts,
+    shown_to,
+    shown_to_agents,
+    used_prompts,
+)
 from thinkaloud.store import users
 from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
 from thinkaloud.transcript import fold_entries, unfold
@@ -236,6 +244,54 @@ def test_strictest_rule_of_an_agent_and_its_assistants_holds(
     rules = {"c": ThinkingShown.LENGTH, "d": ThinkingShown.NOTHING}
     row = TurnRow(1, "trn", 1, 0, TurnState.DONE, agent, "m", "p", "", 1, 2, 1, assistants=assistants)
     assert shown_to(rules, row) is shown
+
+
+def test_rule_of_an_agent_follows_its_copies_and_its_prompt(tmp_path: Path) -> None:
+    """A rule for the bare model is the one for all: without the prompt nothing of the agent is used."""
+    prompt = "You check numbers.\n\nBe strict."
+
+    async def story() -> None:
+        script = [{"thinking": f"{SECRET}.", "text": "Yes."}] * 10
+        async with start_gateway(tmp_path, script=script) as operator:
+            spec = {"name": "Checker", "model": operator.model, "thinking": True, "system": prompt}
+            checker = (await operator.call("POST", "/api/agents", spec, status=201))["id"]
+            async with restricted_caller(operator, ThinkingShown.NOTHING, checker) as caller:
+                copy = await caller.call("POST", "/api/agents", {**spec, "name": "Mine"}, status=201)
+                boss_spec = {"name": "Boss", "model": caller.model, "assistants": [copy["id"]]}
+                boss = await caller.call("POST", "/api/agents", boss_spec, status=201)
+                same = "  You check numbers. Be strict.  Always."
+                for hidden, agent, options in (
+                    (True, checker, {}),
+                    (True, copy["id"], {}),
+                    (True, boss["id"], {}),
+                    (True, "", {"system": same, "thinking": "high"}),
+                    (False, copy["id"], {"system": "You write poems."}),
+                    (False, "", {"thinking": "high"}),
+                ):
+                    session = await caller.create_session(agent=agent)
+                    told = await caller.run_turn(session, "Is 7 prime?", **options)
+                    assert (SECRET.encode() not in told.data) is hidden, (agent, options)
+                    turn = told.turn
+                    assert turn.answer == "Yes."
+                messages = [{"role": "system", "content": same}, {"role": "user", "content": "Is 9 prime?"}]
+                for stream in (True, False):
+                    body = {"model": caller.model, "messages": messages, "stream": stream}
+                    url = f"{caller.url}/v1/chat/completions"
+                    async with caller.http.post(url, json=body) as response:
+                        content = await response.read()
+                    assert b"Yes." in content
+                    assert SECRET.encode() not in content
+                figures = await caller.call("GET", "/api/figures")
+                assert figures["total"]["hidden"] == 6
+
+    asyncio.run(story())
+
+
+def test_prompt_of_an_agent_without_a_rule_changes_nothing() -> None:
+    rules = {"": ThinkingShown.NOTHING, "x": ThinkingShown.ALL}
+    assert shown_to_agents(rules, "x", (f"{PROMPT_OF}other",)) is ThinkingShown.ALL
+    assert shown_to_agents(rules, "", (f"{PROMPT_OF}x",)) is ThinkingShown.NOTHING
+    assert used_prompts(["Be kind."], {"a": "", "b": "Be\n kind.", "c": "Be brief."}) == (f"{PROMPT_OF}b",)
 
 
 def test_hidden_stream_is_resumed_and_ends_with_204(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Conversations of other programs through the API: once only, searchable, and continued with their seals."""
 
 import asyncio
+import io
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import pytest
 from tests.importers.outline import FILES, zipped
 from tests.importers.test_llm_logs import RESPONSE_TABLES, database
 from tests.patience import PATIENCE_S
-from tests.server.caller import Caller, start_gateway
+from tests.server.caller import Caller, quick_settings, start_gateway, wait_until
 
 from thinkaloud.canon import Entry, Finish, TurnEnded, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.export.record import Exchange, SessionRecord, write_json
+from thinkaloud.server import import_files
+from thinkaloud.server.errors import PayloadTooLarge
+from thinkaloud.server.limits import MIB, GatewayLimits, ProcessLimits
 from thinkaloud.store import sessions
 from thinkaloud.store.rows import Session
 
@@ -24,7 +28,7 @@ SAMPLES = sorted(path for path in FILES.iterdir() if path.suffix != ".story")
 async def post(caller: Caller, content: bytes, query: str = "", *, status: int = 201) -> Any:
     media_type = "application/json" if content[:1] in b"[{" else "application/octet-stream"
     async with caller.http.post(
-        f"{caller.url}/api/import{query}", data=content, headers={"Content-Type": media_type}
+        f"{caller.url}/api/import{query}", data=io.BytesIO(content), headers={"Content-Type": media_type}
     ) as response:
         body = await response.json()
         assert response.status == status, body
@@ -129,7 +133,7 @@ def test_two_imports_of_one_conversation_at_once_make_one_session(tmp_path: Path
                 return response.status
 
         async with start_gateway(tmp_path) as caller:
-            statuses = await asyncio.gather(*(attempt() for _ in range(6)))
+            statuses = await asyncio.gather(*(attempt() for _ in range(GatewayLimits().imports_per_user)))
             assert 201 in statuses
             assert set(statuses) <= {200, 201, 422}
             assert await titles(caller) == ["Waders"]
@@ -291,5 +295,61 @@ def test_file_with_a_wrong_source_is_refused(tmp_path: Path, change: dict[str, A
         }
         async with start_gateway(tmp_path) as caller:
             await caller.refusal_message("POST", "/api/import", body, status=422)
+
+    asyncio.run(story())
+
+
+def test_bombs_are_refused_and_the_gateway_goes_on(tmp_path: Path) -> None:
+    """S16: files that are small, and large to read. Each is refused, within its bounds."""
+    lists = b'[{"mapping": [' + b"[]," * 3_000_000 + b"[]]}]"
+    text = msgspec.json.encode([{"role": "user", "content": "x" * 2_000_000}])
+    zip_bomb = zipped(conversations__json=b"[" + b" " * 30_000_000 + b"]")
+    cases = [
+        (lists, ProcessLimits(memory_bytes=200 * MIB), 413, "more than 200 MiB of memory"),
+        (text, ProcessLimits(output_bytes=MIB), 413, "more than 1 MiB"),
+        (text, ProcessLimits(wall_s=0.01), 413, "longer than 0.01 s"),
+        (zip_bomb, ProcessLimits(), 422, "200 times as large"),
+    ]
+
+    async def story(content: bytes, limits: ProcessLimits, status: int, message: str) -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(process=limits)) as caller:
+            refusal = await post(caller, content, status=status)
+            assert message in refusal["error"]["message"]
+            session = await caller.create_session()
+            await caller.run_turn(session)
+            assert len(await titles(caller)) == 1
+            await caller.call("DELETE", f"/api/sessions/{session}", status=204)
+
+    for case in cases:
+        asyncio.run(story(*case))
+
+
+def test_file_with_too_many_conversations_or_a_huge_turn_is_refused(tmp_path: Path) -> None:
+    session = write_json(SessionRecord("Gulls", 1, ()))
+    many = b"\n".join([session] * (import_files.MAX_CONVERSATIONS + 1))
+    limits = import_files.ImportLimits(10, 10)
+    with pytest.raises(PayloadTooLarge, match="more than 20,000 conversations"):
+        list(import_files.read_import("application/json", many, limits))
+    entries = (Entry(0, TurnStarted()), Entry(1, TurnEnded(Finish.STOP)))
+    asked = UserMessage("x" * import_files.MAX_TURN_BYTES)
+    huge = write_json(SessionRecord("Gulls", 1, (Exchange((asked,), entries),)))
+    with pytest.raises(PayloadTooLarge, match="One turn takes more than 64 MiB"):
+        list(import_files.read_import("application/json", huge, limits))
+    output = io.BytesIO((import_files.MAX_TURN_BYTES + 1).to_bytes(4))
+    with pytest.raises(ValueError, match="a part of"):
+        import_files.next_part(output)
+
+
+def test_import_ends_with_its_client(tmp_path: Path) -> None:
+    """Its process is killed, and another import of the user need not wait for it."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            slow = asyncio.create_task(post(caller, b"[" + b'{"mapping":{}},' * 500_000 + b"{}]"))
+            await wait_until(lambda: caller.gateway.imports._running)
+            slow.cancel()
+            await wait_until(lambda: not caller.gateway.imports._running)
+            assert not caller.gateway.imports._users
+            await post(caller, (FILES / "open_webui.json").read_bytes())
 
     asyncio.run(story())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, SLOW_SCRIPT, start_gateway
 
 from thinkaloud.server.handlers import sessions as session_handlers
@@ -187,5 +188,33 @@ def test_session_with_running_turn_is_not_deleted(tmp_path: Path) -> None:
             await caller.call("DELETE", f"/api/sessions/{session}", status=204)
             await caller.call("GET", f"/api/turns/{turn}", status=404)
             assert (await caller.read_stream(turn)).status == 404
+
+    asyncio.run(story())
+
+
+def test_delete_erases_the_words_from_all_files_of_the_home(tmp_path: Path) -> None:
+    question, thought, answer = (
+        "Is Zanzibarquito expensive?",
+        "Wobblethornic doubts.",
+        "Quivershamble says no.",
+    )
+    secrets = [word.encode() for word in ("nzibarquito", "bblethornic", "ivershamble")]
+
+    def found_secrets() -> list[bytes]:
+        content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+        return [secret for secret in secrets if secret in content.lower()]
+
+    async def story() -> None:
+        script = [{"thinking": thought, "text": answer}, {"thinking": "hm", "text": "Other words."}]
+        async with start_gateway(tmp_path, script=script) as caller:
+            session, other = await caller.create_session(), await caller.create_session()
+            await caller.run_turn(session, question)
+            await caller.run_turn(other)
+            assert found_secrets() == secrets
+            await caller.call("DELETE", f"/api/sessions/{session}", status=204)
+            async with asyncio.timeout(PATIENCE_S):
+                while found_secrets():
+                    await asyncio.sleep(0.05)
+            assert (await caller.call("GET", "/api/search?q=other"))["items"]
 
     asyncio.run(story())

@@ -13,7 +13,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.server import process_pool
+from thinkaloud.server.handlers import transfer
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -233,9 +233,7 @@ def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_
     asyncio.run(story())
 
 
-def test_long_session_is_exported_and_imported_in_a_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_session_is_exported_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is the same as in a thread, and so is what is refused."""
 
     async def story() -> None:
@@ -243,7 +241,7 @@ def test_long_session_is_exported_and_imported_in_a_process(
             session = await filled(caller)
             formats = {"json": "application/json", "markdown": "text/markdown"}
             in_thread = [await exported(caller, session, f"?format={name}") for name in formats]
-            monkeypatch.setattr(process_pool, "MAX_IN_THREAD_BYTES", 0)
+            monkeypatch.setattr(transfer, "MAX_IN_THREAD_BYTES", -1)
             in_process = [await exported(caller, session, f"?format={name}") for name in formats]
             assert [text for text, _ in in_process] == [text for text, _ in in_thread]
             for (text, _), (name, media_type) in zip(in_process, formats.items(), strict=True):

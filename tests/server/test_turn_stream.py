@@ -1,6 +1,7 @@
 """The event stream: live, late, resumed and replayed readers end in the same state."""
 
 import asyncio
+import json
 import socket
 from collections.abc import Sequence
 from functools import partial
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 from sqlalchemy import Connection, func, select, update
 from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream
+from tests.faults.format_clients import FORMATS, ClientFormat
 from tests.patience import PATIENCE_S
 from tests.server.caller import (
     ACME,
@@ -61,13 +63,24 @@ def joined(*parts: StreamResult) -> StreamResult:
 
 
 def test_r003_reasoning_and_answer_are_separate_blocks(tmp_path: Path) -> None:
-    """R003 R030: every delta names its block, and every block its kind."""
+    """R003 R030: the start of a block names its channel, and every delta its block."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             result = await caller.run_turn(await caller.create_session())
             assert (result.turn.reasoning, result.turn.answer, result.state) == (THOUGHT, ANSWER, "done")
             assert list(result.entries) == list(range(len(result.entries)))
+            channels: dict[int, str] = {}
+            texts = {"reasoning": "", "text": ""}
+            for line in result.data.splitlines():
+                if b'"seq"' not in line:
+                    continue
+                event = json.loads(line.removeprefix(b"data: "))["event"]
+                if event["type"] == "block.started":
+                    channels[event["block"]] = event["kind"]
+                elif event["type"] == "block.grew":
+                    texts[channels[event["block"]]] += event["text"]
+            assert texts == {"reasoning": THOUGHT, "text": ANSWER}
             assert result.data.startswith(b"retry: 1000\n\nid: 0\ndata: {")
             assert result.data.endswith(b'event: end\ndata: {"state":"done"}\n\n')
 
@@ -232,6 +245,35 @@ def test_stream_of_a_revoked_token_is_disconnected(tmp_path: Path) -> None:
             seen = len(results[0].entries)
             await wait_until(lambda: len(results[0].entries) > seen)
             readers[0].cancel()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("client_format", FORMATS, ids=lambda client_format: client_format.path)
+def test_response_of_a_revoked_token_is_disconnected_on_a_compatible_endpoint(
+    tmp_path: Path, client_format: ClientFormat, stream: bool
+) -> None:
+    async def story() -> None:
+        settings = quick_settings(revoked_s=0.05)
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT, settings=settings) as caller:
+            owner = caller.gateway.local_owner
+            create = partial(users.create_token, user=owner.user, name="client", now_ms=1)
+            token, secret = await caller.database.write(create)
+            body = {"model": caller.model, "stream": stream, **client_format.body}
+            headers = {"Authorization": f"Bearer {secret}"}
+            url = caller.url + client_format.path
+
+            async def ask() -> None:
+                async with caller.http.post(url, json=body, headers=headers) as response:
+                    await response.read()
+
+            asking = asyncio.create_task(ask())
+            await wait_until(lambda: caller.gateway.turns.running_count == 1)
+            await caller.database.write(partial(users.revoke_token, token_id=token.id, now_ms=2))
+            with pytest.raises(aiohttp.ClientError):
+                await asyncio.wait_for(asking, PATIENCE_S)
+            await wait_until(lambda: caller.gateway.turns.running_count == 0)
 
     asyncio.run(story())
 
