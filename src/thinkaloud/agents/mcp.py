@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 import msgspec
 
 from thinkaloud.agents.tool_results import MAX_IMAGES, ResultParts, ToolReturn
-from thinkaloud.agents.tools import Tool, ToolFault
+from thinkaloud.agents.tools import Tool, ToolFault, model_tool_name
 from thinkaloud.canon import Refused, requests
 from thinkaloud.client.json_schema import inline_references
 from thinkaloud.client.keys import Secret
+from thinkaloud.extras import install_command
 
 if TYPE_CHECKING:
     from mcp import Client, types
@@ -99,9 +100,9 @@ async def connect(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
 def _check_server(server: McpServer) -> None:
     try:
         import mcp  # noqa: F401
-    except ImportError:
+    except ModuleNotFoundError:
         raise Refused(
-            f"The MCP server {server.name} needs the MCP package. Run: pip install 'thinkaloud[agents]'"
+            f"The MCP server {server.name} needs the MCP package. Run: {install_command('mcp')}"
         ) from None
     if bool(server.command) == bool(server.url) or not re.match("https?://|$", server.url):
         raise Refused(
@@ -314,7 +315,7 @@ def _add_part(parts: ResultParts, part: "types.ContentBlock") -> None:
 
 
 def _unique_name(preferred: str, existing: Mapping[str, Tool]) -> str:
-    name = re.sub("[^A-Za-z0-9_-]", "_", preferred)[:64]
+    name = model_tool_name(preferred)
     numbered = (f"{name[:60]}_{number}" for number in itertools.count(2))
     return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in existing)
 

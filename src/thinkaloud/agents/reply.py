@@ -131,6 +131,8 @@ class ReplyMapper:
         return msgspec.structs.replace(event, block=self._numbers[event.block], into=new_block)
 
 
+_MAX_BUSY_MS = 20
+"""After this long within one batch of events, others get their turn."""
 TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
 """After any other finish the calls of a reply may be incomplete or refused, so they are not run."""
 
@@ -186,7 +188,7 @@ class ReplyRunner:
         try:
             async with aclosing(self._sink.send(self._prepared)) as batches:
                 async for batch in batches:
-                    self._append(batch)
+                    await self._append(batch)
         except (ProviderFault, Refused) as fault:
             if self._sink.turn.seq < 0:
                 raise
@@ -205,10 +207,13 @@ class ReplyRunner:
         else:
             self._fail(end or TurnFailed("cut_off", "The reply stopped before its end. Ask again."))
 
-    def _append(self, batch: EventBatch) -> None:
+    async def _append(self, batch: EventBatch) -> None:
         sink, turn = self._sink, self._sink.turn
-        self._last_ms = at_ms = sink.now_ms()
+        self._last_ms = at_ms = resumed_ms = sink.now_ms()
         for original in batch.events:
+            if sink.now_ms() - resumed_ms > _MAX_BUSY_MS:
+                await asyncio.sleep(0)
+                resumed_ms = sink.now_ms()
             for event in self._mapper.feed(original, len(turn.blocks)):
                 if type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only

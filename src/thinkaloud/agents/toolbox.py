@@ -17,7 +17,7 @@ import msgspec
 
 from thinkaloud.agents.mcp import McpServer, ServerDisconnected, connect
 from thinkaloud.agents.tool_results import ToolReturn
-from thinkaloud.agents.tools import Tool
+from thinkaloud.agents.tools import Tool, model_tool_name
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.client.keys import resolve_key
 
@@ -77,8 +77,7 @@ class Toolbox:
             raise RuntimeError("A toolbox starts servers only inside its `async with`, which stops them.")
         server, _, tool_name = name.partition("/")
         tools = await self._servers[server].tools()
-        # Models see SERVER_TOOL, with only those characters that every provider accepts.
-        full_name = re.sub("[^A-Za-z0-9_-]", "_", f"{server}_{tool_name}")[:64]
+        full_name = model_tool_name(name)
         chosen = tuple(tool for tool in tools if not tool_name or tool.definition.name == full_name)
         if tool_name and not chosen:
             names = ", ".join(tool.definition.name.removeprefix(f"{server}_") for tool in tools)

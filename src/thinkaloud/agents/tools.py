@@ -27,6 +27,7 @@ from thinkaloud.client.json_schema import inline_references
 
 logger = logging.getLogger(__name__)
 
+MAX_NAME_CHARS = 64
 MAX_RESULT_CHARS = 100_000
 """About 25,000 tokens: more would leave too little room for the conversation."""
 MAX_FAULT_CHARS = 500
@@ -52,6 +53,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[str], Awaitable[str | ToolReturn]]
     approval: bool = False
     timeout_s: float = 60.0
+
+
+def model_tool_name(name: str) -> str:
+    """Return a tool's name as models see it, with only those characters that every provider accepts.
+
+    `SERVER/TOOL`, a tool of an MCP server, becomes `SERVER_TOOL`.
+    """
+    return re.sub("[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_CHARS]
 
 
 async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:

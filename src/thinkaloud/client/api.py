@@ -6,7 +6,7 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
@@ -15,9 +15,11 @@ import msgspec
 from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
+    BlockStarted,
     Entry,
     Event,
     Finish,
+    Kind,
     NoticeGiven,
     ProviderFault,
     Refused,
@@ -26,6 +28,7 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
+from thinkaloud.canon.requests import ToolDefinition
 from thinkaloud.catalog import retirement_note
 from thinkaloud.catalog.rows import Route
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
@@ -38,8 +41,11 @@ from thinkaloud.dialects import Reader, build_request
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 
+_MAX_EVENT_CHARS = 32 * 1024
 MAX_TEXT_CHARS = 8 * MIB
 """Largest number of characters in one response, about twenty times what any model sends today."""
+MAX_DESCRIPTION_CHARS = 500
+"""What is told of the description of a tool. Those of MCP servers may be pages long."""
 
 Prompt = str | Context | PreparedRequest
 Clock = Callable[[], int]
@@ -74,7 +80,7 @@ async def send(
         route = await _served_route(prepared.route, stack)
         response, notes = await _open_response(client, route, prepared)
         stack.callback(response.close)
-        reader = ResponseReader(route, limits)
+        reader = ResponseReader(route, limits, prepared.request.tools)
         chunks: list[bytes] = []
         while not reader.finished:
             events = await reader.next_events(response)
@@ -192,11 +198,17 @@ def monotonic_clock() -> Clock:
 
 
 class ResponseReader:
-    """Reads one response to the end of its turn. A connection fault becomes the end of the turn."""
+    """Reads one response to the end of its turn. A connection fault becomes the end of the turn.
 
-    def __init__(self, route: Route, limits: WireLimits = DEFAULT_LIMITS) -> None:
+    `tools` are the tools that the model was offered, whose descriptions are told with their calls.
+    """
+
+    def __init__(
+        self, route: Route, limits: WireLimits = DEFAULT_LIMITS, tools: Sequence[ToolDefinition] = ()
+    ) -> None:
         provider = route.provider
         self._reader = Reader(provider.dialect, model=route.model_id, tags=route.model.tags, limits=limits)
+        self._description_by_name = {tool.name: tool.description for tool in tools}
         self._chars_left = MAX_TEXT_CHARS
         self.finished = False
         self.ended_by_provider = False
@@ -211,12 +223,14 @@ class ResponseReader:
             self.chunk = chunk = await response.read()
         except ProviderFault as fault:
             return self._break(fault.code, str(fault))
-        events = self._reader.feed(chunk) if chunk else self._reader.close()
+        events = _with_short_texts(self._reader.feed(chunk) if chunk else self._reader.close())
         if events:
             response.note_progress()
-        for event in events:
+        for index, event in enumerate(events):
             if type(event) is BlockGrew:
                 self._chars_left -= len(event.text)
+            elif type(event) is BlockStarted:
+                events[index] = self._described(event)
             elif type(event) is TurnEnded:
                 self.ended_by_provider = self.finished = True
             elif type(event) is TurnFailed:
@@ -226,6 +240,13 @@ class ResponseReader:
             return [*events, *self._break(limit.code, str(limit))]
         self.finished = self.finished or not chunk
         return events
+
+    def _described(self, event: BlockStarted) -> BlockStarted:
+        description = self._description_by_name.get(event.name, "")
+        if event.kind is not Kind.TOOL_CALL or not description:
+            return event
+        one_line = " ".join(description.split())
+        return msgspec.structs.replace(event, description=one_line[:MAX_DESCRIPTION_CHARS])
 
     def _break(self, code: str, message: str) -> list[Event]:
         """End a turn whose connection broke.
@@ -260,6 +281,21 @@ async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFail
     return TurnFailed(
         await client.hide_key(provider, event.code), await client.hide_key(provider, event.message)
     )
+
+
+def _with_short_texts(events: list[Event]) -> list[Event]:
+    """Return the events with a long text in parts: others can do something between two of them."""
+    if not any(type(event) is BlockGrew and len(event.text) > _MAX_EVENT_CHARS for event in events):
+        return events
+    return [part for event in events for part in _parts(event)]
+
+
+def _parts(event: Event) -> Iterator[Event]:
+    if not isinstance(event, BlockGrew):
+        yield event
+        return
+    for start in range(0, len(event.text), _MAX_EVENT_CHARS):
+        yield msgspec.structs.replace(event, text=event.text[start : start + _MAX_EVENT_CHARS])
 
 
 def _mark_interrupted(event: Event) -> Event:

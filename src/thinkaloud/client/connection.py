@@ -42,6 +42,7 @@ class HttpResponse:
         self.has_head = self.complete = False
         self.error: Exception | None = None
         self.buffered_bytes = 0
+        self.head_fields = self.head_bytes = 0
         self._connection = connection
         self._pieces: list[bytes] = []
         self._waiter: asyncio.Future[None] | None = None
@@ -190,10 +191,15 @@ class HttpConnection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. Called by the parser, as the methods below."""
-        if max(len(name), len(value)) > self._limits.header_bytes:
+        limits, response = self._limits, self._response
+        if max(len(name), len(value)) > limits.header_bytes:
             raise ValueError("a header is too long")
-        assert self._response is not None
-        self._response.headers.add(name.decode("latin-1"), value.decode("utf-8", "surrogateescape"))
+        assert response is not None
+        response.head_fields += 1
+        response.head_bytes += len(name) + len(value)
+        if response.head_fields > limits.head_fields or response.head_bytes > limits.head_bytes:
+            raise ValueError("it has too many headers")
+        response.headers.add(name.decode("latin-1"), value.decode("utf-8", "surrogateescape"))
 
     def on_headers_complete(self) -> None:
         """Take the status. An informational response is followed by the real one."""

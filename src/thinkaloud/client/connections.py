@@ -69,8 +69,8 @@ def _model_at(catalog: Catalog, provider: Provider) -> str:
     today = datetime.now(UTC).date().isoformat()
     models = [
         row
-        for row in list_models(catalog, thinking=True)
-        if provider.name in row.providers and row.retires.get(provider.name, "9999") > today
+        for row in list_models(catalog, today=today, thinking=True)
+        if provider.name in row.providers and not row.family
     ]
     models.sort(key=lambda row: (row.with_thinking[0] != provider.name, provider.name in row.retires))
     return models[0].id if models else ""

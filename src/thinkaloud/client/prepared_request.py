@@ -148,7 +148,7 @@ def prepare(
         on_unavailable=options.on_thinking_unavailable,
     )
     sampling, sampling_notes = fit_sampling(
-        route, checked_sampling(options), thinks=thinks(route.model, parameters)
+        route, checked_sampling(options), thinks=thinks(route.model, parameters), effort=parameters.effort
     )
     output: OutputFormat | None = None
     output_notes: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def prepare(
         mode=options.context_mode,
         unsupported=options.unsupported,
         thinking=parameters,
-        max_tokens=parameters.max_tokens or options.max_tokens,
+        max_tokens=parameters.max_tokens,
         tool_choice="auto" if forced and not allows_forced_tool(route, parameters) else options.tool_choice,
         sampling=sampling,
         output=output,

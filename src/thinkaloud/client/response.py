@@ -9,7 +9,7 @@ against the input, because a kilobyte can expand to a megabyte.
 import asyncio
 import contextlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import aiohttp
@@ -35,11 +35,17 @@ class SizeLimits(msgspec.Struct, frozen=True):
     """Largest part of an error body that is read."""
     header_bytes: int = 16 * KIB
     """Longest header field."""
+    head_bytes: int = 64 * KIB
+    """All header fields of a response, with trailers and those of informational responses before it."""
+    head_fields: int = 200
+    """Their number. The responses of providers have about 30."""
 
 
 SIZE_LIMITS = SizeLimits()
 _WBITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _STEP_BYTES = 256 * KIB
+_SLICE_BYTES = 16 * KIB
+"""Returned at once. Turning so many bytes into events takes some milliseconds, in which others wait."""
 
 
 def can_inflate(encoding: str) -> bool:
@@ -140,6 +146,10 @@ class StallTimer:
             self._on_stall()
 
 
+def _slices(chunk: bytes) -> Iterator[bytes]:
+    return (chunk[start : start + _SLICE_BYTES] for start in range(0, len(chunk), _SLICE_BYTES))
+
+
 class OpenResponse(Protocol):
     """A response whose head has arrived, as a library gives it."""
 
@@ -189,6 +199,7 @@ class ResponseStream:
         self._stalled_s: float | None = None
         self._progress_at_s = asyncio.get_running_loop().time()
         self._first_chunk: bytes | None = None
+        self._slices: Iterator[bytes] = iter(())
         self._fault: ProviderFault | None = None
         self._finished = False
         self.waited_ms = 0
@@ -216,6 +227,9 @@ class ResponseStream:
         if self._first_chunk is not None:
             chunk, self._first_chunk = self._first_chunk, None
             return chunk
+        if chunk := next(self._slices, b""):
+            await asyncio.sleep(0)  # a fast provider must not keep the event loop from all others
+            return chunk
         while not self._finished:
             if self._fault is not None:
                 fault, self._fault = self._fault, None
@@ -229,7 +243,9 @@ class ResponseStream:
                 chunk = self._inflater.feed(chunk)
                 self._fault = self._inflater.fault or self._fault
             if chunk:
-                return self._count_bytes(chunk)
+                chunk = self._count_bytes(chunk)
+                self._slices = _slices(chunk)
+                return next(self._slices)
         return b""
 
     def note_progress(self) -> None:
@@ -239,13 +255,14 @@ class ResponseStream:
     def close(self) -> None:
         """Drop the connection, unless the response is complete. Does not wait."""
         self._finished = True
+        self._slices = iter(())
         self._stall_timer.stop()
         self._response.abort()
         self._response.close()
 
     async def drain(self) -> bytes:
         """Return the rest if it ends soon, and keep the connection for the next request; else drop it."""
-        rest = b""
+        held, rest = b"".join(self._slices), b""
         try:
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
                 async with asyncio.timeout(_DRAIN_S):
@@ -253,7 +270,7 @@ class ResponseStream:
                         rest += chunk
         finally:
             self.close()
-        return rest if self._inflater is None else self._inflater.feed(rest)
+        return held + (rest if self._inflater is None else self._inflater.feed(rest))
 
     async def _next(self) -> bytes:
         """Read from the connection; if it broke, return the bytes that were still buffered."""

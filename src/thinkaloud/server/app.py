@@ -6,11 +6,12 @@ response, so no request can end the process.
 """
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -20,6 +21,8 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from thinkaloud.canon import Refused
+from thinkaloud.dialects.client_request import refuse_ambiguous_json
 from thinkaloud.server import static_files
 from thinkaloud.server.auth import Authenticator, Caller, ListenConfig
 from thinkaloud.server.endpoint import (
@@ -40,7 +43,15 @@ from thinkaloud.server.errors import (
     UnsupportedMediaType,
     error_response,
 )
-from thinkaloud.server.request_parts import drop_body, has_body, read_body, read_headers
+from thinkaloud.server.request_parts import (
+    decode_large,
+    drop_body,
+    has_body,
+    read_body,
+    read_headers,
+    sent_by_browser,
+    while_connected,
+)
 from thinkaloud.server.response import send_response
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.server.turn_stream import stream_events
@@ -278,7 +289,7 @@ class _Endpoint:
             await respond(request, self._route.dialect, receive, send)
             return
         query = self._route.query() if self._route.dialect else self._query(scope["query_string"])
-        body = self._body(media_type, raw_body)
+        body = await decode_large(raw_body, partial(self._body, media_type))
         if self._route.handler is None:
             context.streaming = True
             if scope["method"] == "HEAD":
@@ -286,17 +297,21 @@ class _Endpoint:
             else:
                 await self._stream(self._gateway, context.grant, query, headers, receive, send)
             return
-        result = await self._route.handler(
-            RouteRequest(
-                gateway=self._gateway,
-                grant=context.grant,
-                headers=headers,
-                query=query,
-                body=body,
-                path_params=scope["path_params"],
-                raw_body=raw_body,
-            )
+        request = RouteRequest(
+            gateway=self._gateway,
+            grant=context.grant,
+            headers=headers,
+            query=query,
+            body=body,
+            path_params=scope["path_params"],
+            raw_body=raw_body,
         )
+        async with AsyncExitStack() as stack:
+            if self._route.ends_with_client:
+                await stack.enter_async_context(while_connected(receive))
+            if self._route.method != "GET" and not self._takes_raw_body:  # reads and imports may take long
+                await stack.enter_async_context(self._gateway.storage_limit())
+            result = await self._route.handler(request)
         if not isinstance(result, RouteResponse):
             result = RouteResponse(content=result, status=self._route.status)
         await send_response(self._gateway, result, send)
@@ -308,6 +323,8 @@ class _Endpoint:
         media_type, charset = value.strip(), parameters.replace(" ", "").replace('"', "")
         if method in _METHODS_WITHOUT_BODY or (has_no_body and media_type not in _SIMPLE_CONTENT_TYPES):
             return ""
+        if self._route.untyped_json and not sent_by_browser(headers):
+            media_type = JSON
         if (
             media_type not in self._route.media_types
             or charset not in ("", "charset=utf-8")
@@ -356,8 +373,10 @@ class _Endpoint:
             return None
         try:
             body = self._decode_body(raw_body)
-            json.loads(raw_body, object_pairs_hook=_refuse_repeated_fields)
+            refuse_ambiguous_json(raw_body)
             return body
+        except Refused as error:
+            raise BadRequest(str(error)) from error
         except msgspec.ValidationError as error:
             raise Unprocessable(f"Invalid body: {error}.") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -368,14 +387,6 @@ class _Endpoint:
     @staticmethod
     def _has_required_field(query: type[msgspec.Struct]) -> bool:
         return any(field.required for field in msgspec.structs.fields(query))
-
-
-def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> None:
-    """Refuse an object with a field that was sent twice: a proxy and the gateway could each read another."""
-    if len(pairs) > 1 and len(dict(pairs)) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise BadRequest(f"The field {repeated[:40]!r} was sent twice in one object. Send it once.")
 
 
 async def _abort_connection(scope: Scope) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from thinkaloud.server.errors import Conflict, ServiceUnavailable
 from thinkaloud.server.turns import TURN_ENDED
 from thinkaloud.store import commands, turns
 from thinkaloud.store.commands import CommandKind, CommandRow, TurnCommand
-from thinkaloud.store.database import NotSaved
+from thinkaloud.store.database import FailureLog, NotSaved
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.store.wakeups import Wakeup
 
@@ -92,19 +93,16 @@ class CommandRouter:
 
     async def run(self) -> None:
         """Run the commands of other gateways until cancelled."""
+        failures = FailureLog(logger, "reading the commands of other gateways")
         while True:
             await _wait(self._due, _POLL_S)
             self._due.clear()
             running = tuple(self._gateway.turns.running_epochs)
             if not running:
                 continue
-            try:
+            waiting: Sequence[CommandRow] = ()
+            with failures.attempt():  # meanwhile, whoever sent one is told that nobody answers
                 waiting = await self._gateway.database.read(partial(commands.waiting_for, turns=running))
-            except NotSaved:
-                continue  # whoever sent one is told that nobody answers
-            except Exception:
-                logger.exception("commands of other gateways could not be read; retrying")
-                continue
             for command in waiting:
                 if command.key not in self._in_progress:
                     self._start(command)

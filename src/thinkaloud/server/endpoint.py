@@ -137,10 +137,14 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     body: type[msgspec.Struct] | None = None
     media_types: tuple[str, ...] = ("application/json",)
     """Accepted types of the body. Any type but JSON reaches the handler as `raw_body`."""
+    untyped_json: bool = False
+    """Whether programs may send JSON under any type, or none. Browsers may not: see `sent_by_browser`."""
     response_body: type[msgspec.Struct] | None = None
     status: int = 200
     dialect: str = ""
     """Of a compatible endpoint: requests, responses and errors are in the format of this dialect."""
+    ends_with_client: bool = False
+    """Whether the handler is cancelled when the client leaves: one that works for seconds."""
     error_statuses: tuple[int, ...] = ()
     """Error statuses of this route, in addition to those of every route."""
 

@@ -1,7 +1,8 @@
 """Passes the entries of a running turn to one response in the same process, before they are committed.
 
 With them come the provider's bytes, if the response can send them on. A response whose client reads too
-slowly is not waited for: the feed closes, and the response reads the rest from the log.
+slowly is not waited for: the feed closes, and the response reads the rest from the log. At last the feed
+tells whether the turn is stored as it ended, because only then the end may be sent.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from thinkaloud.canon import Entry
 from thinkaloud.client.response import StallTimer
+from thinkaloud.store.rows import TurnState
 
 MAX_WAITING_ENTRIES = 1_000
 """A minute of a fast model."""
@@ -40,6 +42,8 @@ class EntryFeed:
         self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
         self._timer = StallTimer(self._wake)
+        self._finished = asyncio.Event()
+        self._saved_state: TurnState | None = None
         self.closed = False
         """Whether no more entries are added."""
         self.overflowed = False
@@ -49,6 +53,16 @@ class EntryFeed:
     def waiting(self) -> bool:
         """Whether there is something to take."""
         return bool(self._entries or self._data)
+
+    @property
+    def saved(self) -> bool:
+        """Whether the turn is stored as it ended here."""
+        return self._saved_state is not None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the turn is over and not stored as it ended here: another process has it, or nobody."""
+        return self._finished.is_set() and not self.saved
 
     def append(self, entry: Entry) -> None:
         """Add the next entry of the turn, unless the feed is closed."""
@@ -66,22 +80,41 @@ class EntryFeed:
             self._ended = ended
             self._wake()
 
-    def close(self) -> None:
-        """Take no more entries: the turn is saved, or another process has it."""
+    def finish(self, saved_state: TurnState | None) -> None:
+        """Take no more entries: the turn is saved with this state, or lost. The first call counts."""
+        if self._finished.is_set():
+            return
+        self._saved_state = saved_state
         self.closed = True
+        if saved_state is None:
+            self._entries, self._data = [], []
+        self._finished.set()
         self._timer.stop()
         self._wake()
 
-    async def take(self, timeout_s: float) -> FeedBatch:
-        """Wait for entries and return them; none if the time is over, or the feed is closed."""
-        if not self.waiting and not self.closed:
-            self._waiter = asyncio.get_running_loop().create_future()
-            self._timer.start(timeout_s)
-            try:
-                await self._waiter
-            finally:
-                self._timer.pause()
-                self._waiter = None
+    async def wait_until_finished(self, timeout_s: float | None = None) -> bool:
+        """Wait until the turn is saved or lost; False if the time is over first."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._finished.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait until there are entries, the feed is closed, or the time is over."""
+        if self.waiting or self.closed:
+            return
+        self._waiter = asyncio.get_running_loop().create_future()
+        self._timer.start(timeout_s)
+        try:
+            await self._waiter
+        finally:
+            self._timer.pause()
+            self._waiter = None
+
+    def take(self) -> FeedBatch:
+        """Return the entries that wait."""
         batch = FeedBatch(
             self._entries, b"".join(self._data), self._ended, self.with_bytes and not self.overflowed
         )

@@ -104,6 +104,18 @@ class NotFound(HttpRefusal):
         super().__init__(message)
 
 
+class ThreadNotFound(HttpRefusal):
+    """The response that a request continues is not held. The client has to send the whole conversation."""
+
+    status, code = 404, "thread_not_found"
+
+
+class ThreadBusy(HttpRefusal):
+    """Another request continues the same conversation at the moment."""
+
+    status, code = 400, "thread_continue_in_flight"
+
+
 class MethodNotAllowed(HttpRefusal):
     """The path exists, but not with this method."""
 

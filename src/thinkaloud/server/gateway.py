@@ -8,8 +8,8 @@ next process.
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,17 +25,19 @@ from thinkaloud.catalog import Catalog
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.server.commands import CommandRouter
+from thinkaloud.server.errors import ServiceUnavailable
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.node import GatewayNode
 from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.process_pool import ProcessPool
-from thinkaloud.server.request_parts import BodyMemory
+from thinkaloud.server.request_parts import BodyMemory, expire_scope
 from thinkaloud.server.titles import TitleWriter
-from thinkaloud.server.turn_stream import ReaderSlots
+from thinkaloud.server.turn_stream import OpenStreams, ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
-from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.store.database import Database, FailureLog, NotSaved, Query
+from thinkaloud.store.delete import erase_deleted, erase_once
 from thinkaloud.store.facts import store_fact
 from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.log import EventLog
@@ -46,8 +48,9 @@ from thinkaloud.store.wakeups import Wakeup
 logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
-SIMULTANEOUS_IMPORTS = 2
-"""A turn takes ten times its size in memory while it is imported. Further imports wait."""
+FIRST_ERASE_RETRY_S = 0.1
+ERASE_RETRY_S = 2.0
+ERASE_WARNING_S = 60.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """If an entry waits longer for the disk, the gateway is not ready and starts no turn."""
     revoked_s: float = 2.0
     """How often the tokens of open streams are checked."""
+    erase_s: float = 0.5
+    """How often it is checked whether something was deleted, here or by another process."""
     sweep_s: float = 5.0
     """How often turns without a writer are looked for and ended."""
     lease_s: float = 15.0
@@ -113,9 +118,12 @@ class Gateway:
         self.titles = TitleWriter(self)
         self.commands = CommandRouter(self)
         self.body_memory = BodyMemory(settings.limits.bodies_bytes)
-        self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
-        self.processes = ProcessPool()
-        self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
+        self.imports = ProcessPool(settings.limits.process, settings.limits.imports_per_user)
+        self.exports = ProcessPool(settings.limits.process, settings.limits.exports_per_user)
+        self._waiting_changes: set[asyncio.Timeout] = set()
+        self._later_writes: set[asyncio.Task[None]] = set()
+        self.streams = OpenStreams()
+        self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics, self.streams)
         self.ready = False
         self.stopping = False
         self.preferences = PreferenceStore(
@@ -143,6 +151,60 @@ class Gateway:
                 lambda: self.node.lease_left_s,
             )
 
+    @property
+    def storage_waiting_s(self) -> float:
+        """How long something has been waiting for the disk or the database."""
+        return max(self.log.waiting_s, self.database.stuck_s)
+
+    def refuse_new(self) -> None:
+        """Refuse to begin anything while the storage does not respond, or the gateway stops."""
+        if self.storage_waiting_s > self.settings.max_waiting_s:
+            raise NotSaved("The storage does not respond, so nothing new is started; see /readyz.")
+        if not self.ready:
+            raise ServiceUnavailable("The gateway is stopping and starts nothing new. Try again in a moment.")
+
+    @asynccontextmanager
+    async def storage_limit(self) -> AsyncIterator[None]:
+        """Give up a change that waits for a disk which does not respond, instead of keeping its caller."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._waiting_changes.add(scope)
+                try:
+                    yield
+                finally:
+                    self._waiting_changes.discard(scope)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ServiceUnavailable(
+                "The storage does not respond. When it does, the change may still be made: look before you "
+                "try again. /readyz tells whether it responds."
+            ) from None
+
+    async def _give_up_stuck_changes(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.max_waiting_s / 4)
+            if self.database.stuck_s > self.settings.max_waiting_s:
+                for scope in tuple(self._waiting_changes):
+                    expire_scope(scope)
+
+    def write_later(self, change: Query[Any]) -> None:
+        """Make a change for which nobody waits: of a request that was cancelled, perhaps by a frozen disk."""
+        task = asyncio.create_task(self._write_unattended(change))
+        self._later_writes.add(task)
+        task.add_done_callback(self._later_writes.discard)
+
+    async def _write_unattended(self, change: Query[Any]) -> None:
+        try:
+            await self.database.write(change)
+        except (NotSaved, Refused) as error:
+            logger.warning("what a cancelled request left could not be deleted: %s", error)
+
+    async def _cancel_later_writes(self) -> None:
+        for task in tuple(self._later_writes):
+            await _cancel_task(task)
+
     def now_ms(self) -> int:
         """Return the wall clock time."""
         return time.time_ns() // 1_000_000
@@ -161,7 +223,10 @@ class Gateway:
                 turns = "1 unfinished turn was" if count == 1 else f"{count} unfinished turns were"
                 logger.warning("%s marked interrupted", turns)
             await self._update_search_index()
-            stack.callback(self.processes.close)
+            await self._erase_once()
+            stack.push_async_callback(self._cancel_later_writes)
+            stack.callback(self.imports.close)
+            stack.callback(self.exports.close)
             if not self.client.opened:
                 await stack.enter_async_context(self.client)
             stack.callback(self.titles.close)
@@ -173,6 +238,8 @@ class Gateway:
                 self._run_in_background(stack, self.node.keep_lease())
                 self._run_in_background(stack, self.commands.run())
             self._run_in_background(stack, self._disconnect_revoked())
+            self._run_in_background(stack, self._erase_deleted())
+            self._run_in_background(stack, self._give_up_stuck_changes())
             if self.settings.forget_timing_after_days is not None:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
@@ -234,19 +301,58 @@ class Gateway:
             ) from None
 
     async def _disconnect_revoked(self) -> None:
-        """Disconnect the readers whose token was revoked, in this or another process."""
+        """Disconnect the clients whose token was revoked, in this or another process."""
+        failures = FailureLog(logger, "the check of the tokens of open streams")
         while True:
             await asyncio.sleep(self.settings.revoked_s)
-            if not (token_hashes := self.reader_slots.token_hashes):
+            if not (token_hashes := self.streams.token_hashes):
                 continue
-            try:
+            with failures.attempt():
                 valid = await self.database.read(partial(users.valid_tokens, hashes=token_hashes))
-            except NotSaved:  # the next round asks again; without a database no stream reads anything new
+                self.streams.disconnect(token_hashes - valid)
+
+    async def _erase_once(self) -> None:
+        """Erase what earlier versions left of deletions. If that fails, the gateway starts all the same."""
+        try:
+            erased = await erase_once(self.database)
+        except Exception as error:
+            # The traceback is logged unless it is known what the error means.
+            trace = None if isinstance(error, NotSaved) else error
+            logger.warning(
+                "what was deleted earlier could not be erased; the next start tries again: %s",
+                error,
+                exc_info=trace,
+            )
+            return
+        if not erased:
+            logger.warning(
+                "what was deleted earlier could not be erased, because another program reads the database; "
+                "the next start tries again"
+            )
+
+    async def _erase_deleted(self) -> None:
+        """Erase the words of what was deleted, in this or another process."""
+        pause_s, failing_since_s = self.settings.erase_s, 0.0
+        failures = FailureLog(logger, "the erasure of deleted words")
+        while True:
+            await asyncio.sleep(pause_s)
+            started_s = time.monotonic()
+            erased = False
+            with failures.attempt():
+                erased = await erase_deleted(self.database)
+            now_s = time.monotonic()
+            if erased:
+                # A large database gets as much time without this work as with it.
+                pause_s, failing_since_s = max(self.settings.erase_s, now_s - started_s), 0.0
                 continue
-            except Exception:
-                logger.exception("the tokens of open streams could not be checked; retrying")
-            else:
-                self.reader_slots.disconnect(token_hashes - valid)
+            # A short read is over at the next attempt. Attempts hold up the writer, so a long read gets few.
+            pause_s = min(2 * pause_s, ERASE_RETRY_S) if failing_since_s else FIRST_ERASE_RETRY_S
+            failing_since_s = failing_since_s or now_s
+            if now_s - failing_since_s > ERASE_WARNING_S and not failures.failing:
+                failing_since_s = now_s
+                logger.warning(
+                    "deleted words are still in the files, because somebody reads the database for long"
+                )
 
     async def _forget_timing_daily(self, days: int) -> None:
         while True:

@@ -1,10 +1,9 @@
 """Files that can be imported, as a computation for a `ProcessPool`: sessions of Thinkaloud and of others.
 
-The output is a sequence of pickled values: for each conversation an `ImportHeader` and its turns, and an
-`ImportEnd` last. A file that cannot be read as a whole gives an error and no output.
+The output is a sequence of parts, each its length and MessagePack: for each conversation an `ImportHeader`
+and its turns, and an `ImportEnd` last. A file that cannot be read as a whole gives an error and no output.
 """
 
-import pickle
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +13,21 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import BlockStarted, Kind, Refused, UsageReported
+from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, Source, block_kinds, read_json
 from thinkaloud.importers import HistoryFile, UnreadItem
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
+from thinkaloud.server.limits import MIB
 from thinkaloud.store import finish, turns
-from thinkaloud.store.finish import FinishedTurn
-from thinkaloud.store.turns import TurnRequest
+from thinkaloud.store.archive import LogChunk
+from thinkaloud.store.rows import TurnState
+from thinkaloud.transcript import Turn
 
+MAX_CONVERSATIONS = 20_000
+"""In one file. The response lists them."""
+MAX_TURN_BYTES = 64 * MIB
+"""One turn in the output. The gateway holds one at a time of each import."""
 MAX_TURNS = 2_000
 """Turns in one imported conversation. Saving this many takes half a minute."""
 MAX_NUMBER = 2**53
@@ -45,7 +51,7 @@ _OWN_LINE = b'\n{"thinkaloud"'
 """Begins each further session of a file with several. A line break cannot occur within a string of JSON."""
 
 
-class ImportHeader(msgspec.Struct, frozen=True, kw_only=True):
+class ImportHeader(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What an imported file says about a session."""
 
     title: str
@@ -58,18 +64,28 @@ class ImportHeader(msgspec.Struct, frozen=True, kw_only=True):
     source: Source | None
 
 
-class ImportedTurn(msgspec.Struct, frozen=True):
+class ImportedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A turn of an imported file, ready to be saved."""
 
-    request: TurnRequest
-    finished: FinishedTurn
-    created_ms: int | None
-    follows: int | UnsetType
+    asked: tuple[UserMessage | ToolMessage, ...]
+    asked_texts: dict[str, str]
+    """Its prompts as search indexes them."""
+    model: str
+    provider: str
+    prefix: str
+    key: str
+    follows: int | UnsetType = UNSET
     """As in `Exchange`."""
     follows_key: str
+    created_ms: int | None
+    turn: Turn
+    state: TurnState
+    chunks: tuple[LogChunk, ...]
+    texts: dict[str, str]
+    """The texts of the turn as search indexes them."""
 
 
-class ImportEnd(msgspec.Struct, frozen=True):
+class ImportEnd(msgspec.Struct, frozen=True, tag=True):
     """The format of a file, and what of it comes into no session."""
 
     format: str
@@ -80,7 +96,14 @@ class ImportLimits(msgspec.Struct, frozen=True):
     """What an import may hold, and the format if it was named."""
 
     blocks_per_turn: int
+    unpacked_bytes: int
     format: str = ""
+
+
+ImportPart = ImportHeader | ImportedTurn | ImportEnd
+_part_decoder: msgspec.msgpack.Decoder[ImportPart] = msgspec.msgpack.Decoder(ImportPart)
+_encode_part = msgspec.msgpack.Encoder().encode
+_LENGTH_BYTES = 4
 
 
 class _JsonFile(msgspec.Struct):
@@ -89,20 +112,49 @@ class _JsonFile(msgspec.Struct):
 
 def read_import(media_type: str, data: bytes, limits: ImportLimits) -> Iterator[bytes]:
     """Read a file. Yield the parts of the output."""
+    conversations = 0
+    for part in _parts(media_type, data, limits):
+        conversations += isinstance(part, ImportHeader)
+        if conversations > MAX_CONVERSATIONS:
+            raise PayloadTooLarge(
+                f"The file has more than {MAX_CONVERSATIONS:,} conversations. Split it and import the parts."
+            )
+        encoded = _encode_part(part)
+        if len(encoded) > MAX_TURN_BYTES:
+            raise PayloadTooLarge(
+                f"One turn takes more than {MAX_TURN_BYTES // MIB} MiB with its index. Shorten it."
+            )
+        yield len(encoded).to_bytes(_LENGTH_BYTES) + encoded
+
+
+def next_part(output: BinaryIO) -> ImportPart:
+    """Return the next part of the output of `read_import`. It is not trusted: a stranger's file made it."""
+    size = int.from_bytes(output.read(_LENGTH_BYTES))
+    if size > MAX_TURN_BYTES:
+        raise ValueError(f"a part of {size} bytes in the output of an import")
+    return _part_decoder.decode(output.read(size))
+
+
+def _parts(media_type: str, data: bytes, limits: ImportLimits) -> Iterator[ImportPart]:
     if limits.format in ("", OWN_FORMAT) and (media_type == MARKDOWN or _is_own_file(data)):
         for record in _own_records(media_type, data):
-            yield from _output(record, limits)
-        yield pickle.dumps(ImportEnd(OWN_FORMAT, ()))
+            yield from _record_parts(record, limits)
+        yield ImportEnd(OWN_FORMAT, ())
         return
     if media_type == MARKDOWN or limits.format == OWN_FORMAT:
         raise Refused("The file is not one of Thinkaloud's own. Send it with another format, or with none.")
     with tempfile.NamedTemporaryFile() as file:  # a database can only be opened by its name
         file.write(data)
         file.seek(0)
-        history = HistoryFile(cast(BinaryIO, file), format_name=limits.format, path=Path(file.name))
+        history = HistoryFile(
+            cast(BinaryIO, file),
+            format_name=limits.format,
+            path=Path(file.name),
+            max_unpacked_bytes=limits.unpacked_bytes,
+        )
         for imported in history.sessions():
-            yield from _output(imported.record, limits)
-        yield pickle.dumps(ImportEnd(history.format, history.unread))
+            yield from _record_parts(imported.record, limits)
+        yield ImportEnd(history.format, history.unread)
 
 
 _file_decoder = msgspec.json.Decoder(_JsonFile)
@@ -135,40 +187,39 @@ def _own_records(media_type: str, data: bytes) -> Iterator[SessionRecord]:
         yield read_json(data)
 
 
-def _output(record: SessionRecord, limits: ImportLimits) -> Iterator[bytes]:
+def _record_parts(record: SessionRecord, limits: ImportLimits) -> Iterator[ImportPart]:
     _check_record(record, limits.blocks_per_turn)
     kinds = block_kinds(record)
-    yield pickle.dumps(
-        ImportHeader(
-            title=record.title,
-            created_ms=record.created_ms,
-            agent=record.agent,
-            model=record.exchanges[-1].model if record.exchanges else "",
-            turns=len(record.exchanges),
-            thoughts=kinds.count(Kind.REASONING),
-            calls=kinds.count(Kind.TOOL_CALL),
-            source=record.source,
-        )
+    yield ImportHeader(
+        title=record.title,
+        created_ms=record.created_ms,
+        agent=record.agent,
+        model=record.exchanges[-1].model if record.exchanges else "",
+        turns=len(record.exchanges),
+        thoughts=kinds.count(Kind.REASONING),
+        calls=kinds.count(Kind.TOOL_CALL),
+        source=record.source,
     )
-    for exchange in record.exchanges:
-        yield pickle.dumps(_imported_turn(exchange))
+    yield from map(_imported_turn, record.exchanges)
 
 
 def _imported_turn(exchange: Exchange) -> ImportedTurn:
-    key = "" if exchange.key is UNSET else exchange.key
-    request = TurnRequest(
-        messages=exchange.asked,
+    finished = finish.finished_from_entries(list(exchange.entries))
+    return ImportedTurn(
+        asked=exchange.asked,
+        asked_texts=turns.normalized_texts(exchange.asked),
         model=exchange.model,
         provider=exchange.provider,
         prefix=exchange.prefix,
-        imported=True,
-        idempotency_key=key,
-        request_hash=key.encode(),
-        normalized_texts=turns.normalized_texts(exchange.asked),
+        key="" if exchange.key is UNSET else exchange.key,
+        follows=exchange.follows,
+        follows_key="" if exchange.follows_key is UNSET else exchange.follows_key,
+        created_ms=exchange.created_ms,
+        turn=finished.turn,
+        state=finished.state,
+        chunks=finished.chunks,
+        texts=finished.normalized_texts,
     )
-    finished = finish.finished_from_entries(list(exchange.entries))
-    follows_key = "" if exchange.follows_key is UNSET else exchange.follows_key
-    return ImportedTurn(request, finished, exchange.created_ms, exchange.follows, follows_key)
 
 
 def _check_record(record: SessionRecord, max_blocks: int) -> None:

@@ -6,6 +6,19 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
+class ProcessLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process that reads an uploaded file or writes an export may take. Two of each kind may run."""
+
+    memory_bytes: int = 512 * MIB
+    """A file of `body_bytes` takes a third of it, the interpreter a tenth."""
+    cpu_s: int = 60
+    """Ten times what a file of `body_bytes` takes on a slow machine."""
+    wall_s: float = 180.0
+    """On a machine that is busy with other things."""
+    output_bytes: int = 512 * MIB
+    """On the disk, for as long as the request takes."""
+
+
 class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits. A request beyond one is refused, and the message names the limit."""
 
@@ -13,6 +26,14 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Enough for a prompt with a few images, or for years of one session as markdown."""
     bodies_bytes: int = 64 * MIB
     """The bodies of all requests together. Beyond it a body is refused for the moment."""
+    unpacked_bytes: int = 256 * MIB
+    """The conversations of an uploaded zip file, unpacked. Text is seldom packed to less than a tenth."""
+    imports_per_user: int = 4
+    """Running or waiting. Their bodies leave room for those of others within `bodies_bytes`."""
+    exports_per_user: int = 20
+    """Running or waiting. Those that wait hold nothing."""
+    process: ProcessLimits = ProcessLimits()
+    """Of each process that reads an import or writes an export."""
     header_bytes: int = 16 * KIB
     """Request line and headers. Browsers send 1 to 2 KiB, and common proxies accept at most 16 KiB."""
     head_s: float = 10.0

@@ -3,13 +3,18 @@
 While the lease is renewed, nobody takes its turns over. A gateway ends turns of others only if it has held
 its own lease without a gap for as long as a lease lasts. So after an outage of the database, when no lease
 could be renewed, all gateways have the time to come back before anybody is taken for dead.
+
+A gateway whose lease has run out sends nothing more of its turns to clients that cannot come back, until it
+has asked which of them are still its own: it may have stood still for minutes without noticing.
 """
 
 import asyncio
 import logging
 import os
 import socket
+import sys
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +22,7 @@ from sqlalchemy import Connection
 
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.store import ids, nodes, sessions
-from thinkaloud.store.database import NotSaved
+from thinkaloud.store.database import FailureLog, NotSaved
 from thinkaloud.store.recovery import Reaper, RecoveredTurns, end_abandoned, leftover_turns, recover
 
 if TYPE_CHECKING:
@@ -31,6 +36,13 @@ _LONGEST_GAP = 1.5 / _RENEWALS_PER_LEASE
 _LEAVE_TIMEOUT_S = 2.0
 
 
+def _now_s() -> float:
+    """Return a time that goes on while the machine is suspended, as the time of the database does."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
 class GatewayNode:
     """The identity and the lease of one gateway process."""
 
@@ -39,8 +51,12 @@ class GatewayNode:
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._gateway = gateway
         self._lease_s = gateway.settings.lease_s
-        self._renewed_at_s = self._steady_since_s = time.monotonic()
+        self._renewed_at_s = self._steady_since_s = _now_s()
         self._renewed = True
+        self._gaps = self._settled_gaps = 0
+        """How often the lease had run out when it was renewed; after how many of them turns were checked."""
+        self._lease_changed = asyncio.Event()
+        self._question_failures = FailureLog(logger, "looking for turns that were taken over")
         self._leftover: frozenset[int] = frozenset()
 
     @property
@@ -48,7 +64,21 @@ class GatewayNode:
         """How long the lease still lasts; infinite where no other gateway can take turns over."""
         if self._gateway.database.exclusive:
             return float("inf")
-        return self._renewed_at_s + self._lease_s - time.monotonic()
+        return self._renewed_at_s + self._lease_s - _now_s()
+
+    @property
+    def holds_turns(self) -> bool:
+        """Whether the turns that run here are certainly still this gateway's own."""
+        return self.lease_left_s > 0 and self._gaps == self._settled_gaps
+
+    async def wait_until_turns_held(self, timeout_s: float) -> bool:
+        """Wait until the lease holds again and lost turns are given up; False if the time is over first."""
+        if not self.holds_turns:
+            self._lease_changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._lease_changed.wait()
+        return self.holds_turns
 
     @property
     def lease_renewed(self) -> bool:
@@ -59,7 +89,7 @@ class GatewayNode:
         """Become known to the other gateways, and end the turns of those that have stopped."""
         if not self._gateway.database.exclusive:
             await self._gateway.database.write_urgent(self._renew)
-            self._renewed_at_s = self._steady_since_s = time.monotonic()
+            self._renewed_at_s = self._steady_since_s = _now_s()
         return await recover(self._gateway.database, self._reaper(), now_ms=self._gateway.now_ms())
 
     async def leave(self) -> None:
@@ -74,53 +104,49 @@ class GatewayNode:
 
     async def keep_lease(self) -> None:
         """Renew the lease until cancelled, and give up turns that another gateway has taken over."""
+        failures = FailureLog(logger, "the renewal of the lease of this gateway")
         question = asyncio.create_task(self._give_up_lost_turns())
-        while True:
-            await asyncio.sleep(self._lease_s / _RENEWALS_PER_LEASE)
-            asked_at_s = time.monotonic()
-            try:
-                await self._gateway.database.write_urgent(self._renew)
-            except NotSaved as error:
+        try:
+            while True:
+                await asyncio.sleep(self._lease_s / _RENEWALS_PER_LEASE)
+                asked_at_s = _now_s()
+                with failures.attempt():
+                    await self._gateway.database.write_urgent(self._renew)
+                self._renewed = not failures.failing
                 if self._renewed:
-                    logger.warning("the lease of this gateway cannot be renewed: %s Retrying.", error)
-                self._renewed = False
-            except Exception:
-                self._renewed = False
-                logger.exception("the lease of this gateway could not be renewed; retrying")
-            else:
-                self._renewed = True
-                if asked_at_s - self._renewed_at_s > _LONGEST_GAP * self._lease_s:
-                    self._steady_since_s = time.monotonic()  # others may have had no chance to renew theirs
-                self._renewed_at_s = asked_at_s
-                if question.done():
-                    question = asyncio.create_task(self._give_up_lost_turns())
+                    if asked_at_s - self._renewed_at_s > _LONGEST_GAP * self._lease_s:
+                        self._steady_since_s = _now_s()  # others may have had no chance to renew theirs
+                    if self.lease_left_s <= 0:
+                        self._gaps += 1  # others may have taken turns over
+                    self._renewed_at_s = asked_at_s
+                    if question.done():
+                        question = asyncio.create_task(self._give_up_lost_turns())
+        finally:
+            question.cancel()
 
     async def _give_up_lost_turns(self) -> None:
         """Stop turns that another gateway has taken over. The lease does not wait for this question."""
-        running = self._gateway.turns.running_epochs
-        if not running:
-            return
-        try:
-            lost = await self._gateway.database.read(partial(nodes.lost_turns, node=self.id, running=running))
-        except NotSaved:
-            return  # the next renewal asks again, and each commit tells it too
-        except Exception:
-            logger.exception("turns that were taken over could not be found; retrying")
+        running, gaps = self._gateway.turns.running_epochs, self._gaps
+        lost: list[int] = []
+        with self._question_failures.attempt():  # each commit tells it too
+            if running:
+                lost = await self._gateway.database.read(
+                    partial(nodes.lost_turns, node=self.id, running=running)
+                )
+        if self._question_failures.failing:
             return
         for key in lost:
             self._gateway.turns.give_up(key)
+        self._settled_gaps = gaps
+        self._lease_changed.set()
 
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
+        failures = FailureLog(logger, "ending turns without a writer")
         while True:
             await asyncio.sleep(self._gateway.settings.sweep_s)
-            try:
+            with failures.attempt():
                 await self._sweep()
-            except NotSaved as error:
-                if self._renewed:  # otherwise it is known that the database is away
-                    logger.warning("turns without a writer could not be ended: %s", error)
-            except Exception:
-                logger.exception("turns without a writer could not be ended; retrying")
 
     async def _sweep(self) -> None:
         gateway, running = self._gateway, tuple(self._gateway.turns.running_epochs)
@@ -143,8 +169,7 @@ class GatewayNode:
         nodes.renew_lease(conn, self.id, self._name, int(self._lease_s * 1000))
 
     def _reaper(self, leftover: frozenset[int] = frozenset()) -> Reaper:
-        now_s = time.monotonic()
-        steady = self.lease_left_s > 0 and now_s - self._steady_since_s > self._lease_s
+        steady = self.lease_left_s > 0 and _now_s() - self._steady_since_s > self._lease_s
         return Reaper(
             node=self.id,
             expired=steady,

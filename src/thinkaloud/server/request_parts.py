@@ -1,4 +1,4 @@
-"""Reads the headers and the body of a request, within the limits.
+"""Reads the headers and the body of a request, within the limits, and notices when its client leaves.
 
 What two programs could read differently is refused: encoded slashes in the path, and a header that decides
 something and was sent twice.
@@ -6,8 +6,9 @@ something and was sent twice.
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TypeVar
 
 from starlette.types import Receive, Scope
 
@@ -22,6 +23,9 @@ from thinkaloud.server.errors import (
 )
 from thinkaloud.server.limits import GatewayLimits
 
+T = TypeVar("T")
+_DECODED_AT_ONCE_BYTES = 64 * 1024
+"""Decoding this much takes a millisecond."""
 _ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
 """Encoded slashes, backslashes and NUL. A proxy in front may decode them and route the path differently."""
 MODEL_PATH = "/v1/models/"
@@ -57,6 +61,17 @@ def read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
 def has_body(headers: Mapping[bytes, bytes]) -> bool:
     """Return whether the headers announce a body, by its length or as chunks."""
     return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+
+
+def sent_by_browser(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a browser may have sent the request.
+
+    A page of another site can neither set nor remove these headers without a preflight. All browsers have
+    such a User-Agent, also those that are too old for the others.
+    """
+    if headers.get(b"user-agent", b"").lower().startswith(b"mozilla/"):
+        return True
+    return any(name in (b"origin", b"cookie") or name.startswith(b"sec-") for name in headers)
 
 
 class BodyMemory:
@@ -132,6 +147,13 @@ async def read_body(
     return b"".join(chunks)
 
 
+async def decode_large(body: bytes, decode: Callable[[bytes], T]) -> T:
+    """Decode a body; a large one in a thread, because streams would wait for it."""
+    if len(body) <= _DECODED_AT_ONCE_BYTES:
+        return decode(body)
+    return await asyncio.to_thread(decode, body)
+
+
 async def drop_body(receive: Receive, limits: GatewayLimits) -> None:
     """Read the rest of a refused body and drop it, within limits.
 
@@ -144,3 +166,32 @@ async def drop_body(receive: Receive, limits: GatewayLimits) -> None:
                 message = await receive()
                 bytes_left -= len(message.get("body", b""))
                 more_body = message["type"] == "http.request" and message.get("more_body", False)
+
+
+@asynccontextmanager
+async def while_connected(receive: Receive) -> AsyncIterator[None]:
+    """Run the block as long as the client is connected. If it leaves, cancel the block: `ClientGone`."""
+    scope = asyncio.timeout(None)
+    try:
+        async with scope:
+            disconnect_task = asyncio.create_task(_expire_on_disconnect(receive, scope))
+            try:
+                yield
+            finally:
+                disconnect_task.cancel()
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        raise ClientGone from None
+
+
+async def _expire_on_disconnect(receive: Receive, scope: asyncio.Timeout) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    expire_scope(scope)
+
+
+def expire_scope(scope: asyncio.Timeout) -> None:
+    """Cancel the code in the scope now."""
+    if not scope.expired():
+        scope.reschedule(0)

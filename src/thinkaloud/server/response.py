@@ -43,11 +43,17 @@ async def _send_chunks(timeout_s: float, body: BinaryIO, send: Send) -> None:
     while more_body:
         chunk = body.read(CHUNK_BYTES)
         more_body = len(chunk) == CHUNK_BYTES
-        try:
-            async with asyncio.timeout(timeout_s):
-                await send({"type": "http.response.body", "body": chunk, "more_body": more_body})
-        except TimeoutError:
-            raise ClientGone from None
+        message = {"type": "http.response.body", "body": chunk, "more_body": more_body}
+        await send_in_time(send, timeout_s, message)
+
+
+async def send_in_time(send: Send, timeout_s: float, message: dict[str, Any]) -> None:
+    """Send a message. A client that does not accept it in time has gone: `ClientGone`."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await send(message)
+    except TimeoutError:
+        raise ClientGone from None
 
 
 def _headers(response: RouteResponse, size_bytes: int) -> list[tuple[bytes, bytes]]:

@@ -129,7 +129,8 @@ _SESSIONS = (
         summary="Export a session as text without thinking, as markdown, or as JSON.",
         resource=Resource.SESSION,
         query=schemas.ExportQuery,
-        error_statuses=(422,),
+        ends_with_client=True,
+        error_statuses=(413, 422, 429),
     ),
     ApiRoute(
         method="POST",
@@ -140,6 +141,8 @@ _SESSIONS = (
         media_types=(JSON, MARKDOWN, *OTHER_MEDIA_TYPES),
         response_body=import_schemas.ImportBody,
         status=201,
+        ends_with_client=True,
+        error_statuses=(429,),
     ),
 )
 _TURNS = (
@@ -307,15 +310,23 @@ _OTHER = (
 )
 
 
-def _compatible(path: str, dialect: str, summary: str) -> ApiRoute:
-    return ApiRoute(method="POST", path=path, handler=None, summary=summary, dialect=dialect)
+def _compatible(path: str, dialect: str, summary: str, *, untyped_json: bool = False) -> ApiRoute:
+    return ApiRoute(
+        method="POST",
+        path=path,
+        handler=None,
+        summary=summary,
+        dialect=dialect,
+        untyped_json=untyped_json,
+    )
 
 
 COMPATIBLE_ROUTES = (
     _compatible("/v1/chat/completions", openai_chat.NAME, "Answer a client of OpenAI Chat Completions."),
     _compatible("/v1/responses", openai_responses.NAME, "Answer a client of OpenAI Responses."),
     _compatible("/v1/messages", anthropic_messages.NAME, "Answer a client of Anthropic Messages."),
-    _compatible("/api/chat", ollama.NAME, "Answer a client of Ollama."),
+    # Ollama reads any body as JSON, so its guides use `curl -d` and some clients name no type.
+    _compatible("/api/chat", ollama.NAME, "Answer a client of Ollama.", untyped_json=True),
     _compatible("/v1/ui-message-stream", ui_message_stream.NAME, "Answer a front end of the AI SDK."),
     _compatible("/v1/ag-ui", ag_ui.NAME, "Answer a front end of AG-UI."),
     ApiRoute(

@@ -113,7 +113,9 @@ class RunningTurn:
             self._run_task.cancel()
 
     def abandon(self) -> None:
-        """Stop the turn, because another gateway writes it now."""
+        """Stop the turn, because another gateway writes it now. Its client is told nothing more of it."""
+        if self._feed is not None:
+            self._feed.finish(None)
         self._run_task.cancel()
 
     def suspend(self) -> None:
@@ -149,7 +151,7 @@ class RunningTurn:
             logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:
             if self._feed is not None:
-                self._feed.close()
+                self._feed.finish(self.saved_state)
             self._gateway.metrics.turn_ended(self._state)
 
     def _write(self, entry: Entry) -> None:

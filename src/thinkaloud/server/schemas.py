@@ -265,6 +265,7 @@ class BlockBody(msgspec.Struct, frozen=True, kw_only=True):
     ended_ms: int | None
     approval: Approval
     settled_by: str
+    description: str
 
 
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True):

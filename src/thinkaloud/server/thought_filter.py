@@ -38,6 +38,8 @@ from thinkaloud.transcript import CALL_KINDS, Turn, apply, fold_entries, unfold
 
 NOTICE = NoticeGiven("thinking_hidden", "The operator of this gateway does not show you the thinking.")
 ALL_AGENTS = ""
+PROMPT_OF = "prompt of "
+"""Begins the name of an agent that took no part in a turn itself: only its prompt was used."""
 _ABOUT_LENGTH = ("budget_nearly_used", "repeating")
 """Codes of notices that tell how much a model thinks."""
 
@@ -45,8 +47,9 @@ _ABOUT_LENGTH = ("budget_nearly_used", "repeating")
 def shown_to(rules: Mapping[str, ThinkingShown], turn: TurnRow) -> ThinkingShown:
     """Return what a user may see of the thinking of a turn: the strictest rule of all agents in it.
 
-    A rule for an agent overrides that for all. If the assistants are unknown, any agent with a rule may be
-    one of them. They are those from when the turn was started: an agent may be changed later.
+    A rule for an agent overrides that for all. It also holds where another agent, or a model without one, was
+    given the prompt of that agent. If the assistants are unknown, any agent with a rule may be one of them.
+    They are those from when the turn was started: an agent may be changed later.
     """
     return shown_to_agents(rules, turn.agent, turn.assistants)
 
@@ -58,8 +61,27 @@ def shown_to_agents(
     for_all = rules.get(ALL_AGENTS, ThinkingShown.ALL)
     if assistants is None and agent:
         assistants = rules
-    shown = {rules.get(one, for_all) for one in (agent, *(assistants or ()))}
+    shown = set[ThinkingShown]()
+    for one in (agent, *(assistants or ())):
+        if not one.startswith(PROMPT_OF):
+            shown.add(rules.get(one, for_all))
+        elif (rule := rules.get(one.removeprefix(PROMPT_OF))) is not None:
+            shown.add(rule)
     return max(shown, key=tuple(ThinkingShown).index)
+
+
+def used_prompts(systems: Iterable[str], prompts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which of these prompts, given by agent, are used in system prompts, as agents of a turn.
+
+    A prompt with other white space, or within a longer one, is the same prompt.
+    """
+    used = [" ".join(system.split()) for system in systems]
+    named = {agent: " ".join(prompt.split()) for agent, prompt in prompts.items()}
+    return tuple(
+        f"{PROMPT_OF}{agent}"
+        for agent, prompt in sorted(named.items())
+        if prompt and any(prompt in system for system in used)
+    )
 
 
 def hide_thoughts(turn: Turn, shown: ThinkingShown) -> Turn:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from thinkaloud.canon.requests import Sampling, ThinkingLevel
+import msgspec
+
+from thinkaloud.canon.requests import Sampling, ThinkingLevel, ToolDefinition
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.context import ContextMode
 from thinkaloud.server.schemas import NewTurn
@@ -19,6 +21,23 @@ class TurnOptions(Sampling, frozen=True, omit_defaults=True):
     on_thinking_unavailable: OnUnavailable = "error"
 
 
-def turn_options(body: NewTurn) -> TurnOptions:
+class HeldTools(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The tools of a client that does not send them with every request."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    offers: dict[str, bool] = {}
+    """As in `ClientRequest.tool_offers`."""
+    turn: str = ""
+    """The id of an earlier turn that holds all this. Empty if this one does."""
+
+
+class StoredOptions(TurnOptions, frozen=True, omit_defaults=True):
+    """All that is stored with a turn of its request."""
+
+    held: HeldTools | None = None
+
+
+def turn_options(body: NewTurn, held: HeldTools | None) -> StoredOptions:
     """Return the options of a request."""
-    return TurnOptions(**{name: getattr(body, name) for name in TurnOptions.__struct_fields__})
+    options = {name: getattr(body, name) for name in TurnOptions.__struct_fields__}
+    return StoredOptions(**options, held=held)

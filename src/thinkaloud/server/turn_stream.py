@@ -20,6 +20,7 @@ from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
+from thinkaloud.server.request_parts import expire_scope
 from thinkaloud.server.running_turn import entries_so_far
 from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.server.thought_filter import VisibleLog
@@ -55,14 +56,48 @@ _RETRY = b"retry: 1000\n\n"
 _HEARTBEAT = b": alive\n\n"
 
 
+class OpenStreams:
+    """The streams that are open, with the hashes of their tokens: a revoked token ends all of its streams."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[asyncio.Timeout, bytes] = {}
+
+    @asynccontextmanager
+    async def open(self, token_hash: bytes) -> AsyncIterator[asyncio.Timeout]:
+        """Run a stream in a scope, which is expired to disconnect its client."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._scopes[scope] = token_hash
+                try:
+                    yield scope
+                finally:
+                    del self._scopes[scope]
+        except TimeoutError:
+            if not scope.expired():
+                raise
+
+    @property
+    def token_hashes(self) -> frozenset[bytes]:
+        """The hashes of the tokens that clients of open streams sent."""
+        return frozenset(filter(None, self._scopes.values()))
+
+    def disconnect(self, token_hashes: frozenset[bytes]) -> None:
+        """Disconnect the clients that sent one of these tokens."""
+        for scope, token_hash in tuple(self._scopes.items()):
+            if token_hash in token_hashes:
+                expire_scope(scope)
+
+
 class ReaderSlots:
     """Counts the readers of each turn, enforces the limit, and disconnects all readers on stop."""
 
-    def __init__(self, max_per_turn: int, metrics: Metrics) -> None:
+    def __init__(self, max_per_turn: int, metrics: Metrics, streams: OpenStreams) -> None:
         self._max_per_turn = max_per_turn
         self._metrics = metrics
+        self._streams = streams
         self._reader_counts: Counter[int] = Counter()
-        self._scopes: dict[asyncio.Timeout, bytes] = {}
+        self._scopes: set[asyncio.Timeout] = set()
         self._all_left = asyncio.Event()
         self.closed = False
 
@@ -80,17 +115,13 @@ class ReaderSlots:
             )
         self._reader_counts[turn_key] += 1
         self._metrics.reader_joined()
-        scope = asyncio.timeout(None)
         try:
-            async with scope:
-                self._scopes[scope] = token_hash
+            async with self._streams.open(token_hash) as scope:
+                self._scopes.add(scope)
                 try:
                     yield scope
                 finally:
-                    del self._scopes[scope]
-        except TimeoutError:
-            if not scope.expired():
-                raise
+                    self._scopes.discard(scope)
         finally:
             self._metrics.reader_left()
             self._reader_counts[turn_key] -= 1
@@ -98,17 +129,6 @@ class ReaderSlots:
                 del self._reader_counts[turn_key]
             if not self._reader_counts:
                 self._all_left.set()
-
-    @property
-    def token_hashes(self) -> frozenset[bytes]:
-        """The hashes of the tokens that readers sent."""
-        return frozenset(filter(None, self._scopes.values()))
-
-    def disconnect(self, token_hashes: frozenset[bytes]) -> None:
-        """Disconnect the readers that sent one of these tokens."""
-        for scope, token_hash in tuple(self._scopes.items()):
-            if token_hash in token_hashes:
-                expire_scope(scope)
 
     def disconnect_all(self) -> None:
         """Disconnect all readers. They may come back."""
@@ -123,12 +143,6 @@ class ReaderSlots:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._all_left.wait(), _DRAIN_TIMEOUT_S)
         self.disconnect_all()
-
-
-def expire_scope(scope: asyncio.Timeout) -> None:
-    """Cancel the code in the scope now."""
-    if not scope.expired():
-        scope.reschedule(0)
 
 
 async def stream_events(
@@ -340,7 +354,12 @@ class _TurnStream:
         epoch = self._turn.epoch
         if state is None:
             self._leave_if_diverged()
-            row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
+            try:
+                row = await self._gateway.database.read(
+                    lambda conn: turns.get(conn, self._owner, self._turn.id)
+                )
+            except NotSaved:
+                return b""  # a stream without its end: the reader comes back
             if row is None or row.state is TurnState.RUNNING:
                 return b""
             state, epoch = row.state, row.epoch  # another gateway may have taken the turn over

@@ -7,14 +7,14 @@ import asyncio
 import hashlib
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.loop import wait_until_done
-from thinkaloud.agents.spec import Agent, assistant_ids
+from thinkaloud.agents.spec import Agent, agent_tree, assistant_ids
 from thinkaloud.canon import (
     BudgetTooSmall,
     Finish,
@@ -28,7 +28,7 @@ from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.entry_feed import EntryFeed
-from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
+from thinkaloud.server.errors import Conflict, TooManyRequests
 from thinkaloud.server.first_turns import FirstTurns, OpenSession
 from thinkaloud.server.prepare import (
     SessionContext,
@@ -40,12 +40,13 @@ from thinkaloud.server.prepare import (
 )
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
-from thinkaloud.server.turn_options import TurnOptions, turn_options
+from thinkaloud.server.thought_filter import used_prompts
+from thinkaloud.server.turn_options import HeldTools, TurnOptions, turn_options
 from thinkaloud.store import turns
+from thinkaloud.store.agents import prompts_for
 from thinkaloud.store.archive import last_seq
 from thinkaloud.store.branches import parent_of_next
 from thinkaloud.store.commands import CommandKind, TurnCommand
-from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.recovery import claimed_turn, end_waiting
 from thinkaloud.store.rows import Owner, Session, SessionClient, TurnRow, TurnState
@@ -70,6 +71,17 @@ STOPPED = TurnFailed(
 _SHORT_CHARS = 10_000
 _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
+
+
+class ClientTurn(NamedTuple):
+    """What a turn of a compatible endpoint has besides its request."""
+
+    history: bytes
+    """The fingerprint of the history that the client keeps."""
+    feed: EntryFeed
+    """Gets the entries."""
+    held: HeldTools | None = None
+    """The tools to hold for the next request, if the client asks for that."""
 
 
 class TurnRegistry:
@@ -99,13 +111,12 @@ class TurnRegistry:
         session: Session,
         body: NewTurn,
         idempotency_key: str = "",
-        client_history: bytes = b"",
-        feed: EntryFeed | None = None,
+        client_turn: ClientTurn | None = None,
     ) -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
 
         A lock per session makes sure that the conversation sent to the model is complete when the turn
-        starts. `client_history` is the fingerprint of a history that the client keeps; `feed` gets entries.
+        starts.
         """
         gateway = self._gateway
         digest = hashlib.sha256(_encode_sorted(body)).digest() if idempotency_key else b""
@@ -124,17 +135,16 @@ class TurnRegistry:
                 model=body.model,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
-                client_history=client_history,
+                client_history=client_turn.history if client_turn else b"",
             )
-            return await self._start(lambda conn, key: session, context, body, request, feed)
+            return await self._start(lambda conn, key: session, context, body, request, client_turn)
 
     async def start_in_new_session(
         self,
         owner: Owner,
         body: NewTurn,
         client: SessionClient,
-        client_history: bytes,
-        feed: EntryFeed,
+        client_turn: ClientTurn,
     ) -> StartedTurn:
         """Create a session and start its first turn, in one commit. Nothing is left if that fails.
 
@@ -146,14 +156,16 @@ class TurnRegistry:
         if preferences is None:
             preferences = await gateway.database.read(lambda conn: gateway.preferences.read(conn, owner))
         context = SessionContext(owner, "", (), "", {}, preferences, None)
-        request = TurnRequest(messages=messages, model=body.model, client_history=client_history, first=True)
+        request = TurnRequest(
+            messages=messages, model=body.model, client_history=client_turn.history, first=True
+        )
         question, now_ms = turns.question_of(messages), gateway.now_ms()
 
         def create(conn: Connection, key: int | None) -> Session:
             new = NewClientSession(model=body.model, client=client, question=question, key=key)
             return create_for_client(conn, owner, new, now_ms)
 
-        return await self._start(create, context, body, request, feed)
+        return await self._start(create, context, body, request, client_turn)
 
     async def _start(
         self,
@@ -161,29 +173,24 @@ class TurnRegistry:
         context: SessionContext,
         body: NewTurn,
         request: TurnRequest,
-        feed: EntryFeed | None,
+        client_turn: ClientTurn | None,
     ) -> StartedTurn:
         gateway = self._gateway
-        if gateway.log.waiting_s > gateway.settings.max_waiting_s:
-            raise NotSaved("The storage does not respond, so no new turn is started; see /readyz.")
-        if not gateway.ready:
-            raise ServiceUnavailable(
-                "The gateway is stopping and starts no new turns. Try again in a moment."
-            )
+        gateway.refuse_new()
         steps = (*context.steps, *request.messages)
         body, agent, prepared_request = await self._prepare(body, context, steps)
         request = msgspec.structs.replace(
             request,
             model=agent.model,
             agent=context.agent,
-            assistants=assistant_ids(agent),
+            assistants=await self._agents_in_turn(context.owner, agent),
             provider=prepared_request.route.provider.name,
             prefix=prepared_request.prefix,
-            wishes=_encode_json(turn_options(body)).decode(),
+            wishes=_encode_json(turn_options(body, client_turn.held if client_turn else None)).decode(),
             parent=context.parent,
             normalized_texts=await _normalize(request.messages),
         )
-        plan = TurnPlan(agent, steps, prepared_request, feed=feed)
+        plan = TurnPlan(agent, steps, prepared_request, feed=client_turn.feed if client_turn else None)
         user = context.owner.user
         self._turn_counts[user] += 1
         started = None
@@ -239,6 +246,21 @@ class TurnRegistry:
             agent, steps, len(context.steps), self._gateway.catalog, body.on_thinking_unavailable
         )
 
+    async def _agents_in_turn(self, owner: Owner, agent: Agent) -> tuple[str, ...]:
+        """Return whose rules about thinking a turn follows besides those of its agent.
+
+        Those of its assistants, and of agents whose prompts are used: by a copy, or by a model without agent.
+        """
+        assistants, gateway = assistant_ids(agent), self._gateway
+        systems = [one.system for one in agent_tree(agent) if one.system]
+        if not systems or owner.user == gateway.local_owner.user:  # the operator has no rules
+            return assistants
+        stored = await gateway.database.read(lambda conn: prompts_for(conn, owner.user))
+        prompts = stored | {name: row.system for name, row in gateway.gateway_agents.agents.items()}
+        for one in agent_tree(agent):
+            prompts.pop(one.id, None)  # it takes part itself
+        return (*assistants, *await asyncio.to_thread(used_prompts, systems, prompts))
+
     async def resume(self, turn_id: str) -> None:
         """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
         gateway, now_ms = self._gateway, self._gateway.now_ms()
@@ -253,7 +275,7 @@ class TurnRegistry:
             await end_waiting(gateway.database, row, now_ms=now_ms, reason=str(error))
         else:
             # The agent may have been changed since the turn began.
-            allowed = assistant_ids(plan.agent)
+            allowed = await self._agents_in_turn(session.owner, plan.agent)
             row = await gateway.database.write(lambda conn: turns.add_assistants(conn, row, allowed))
             self._turn_counts[session.owner.user] += 1
             self._start_running(row, session.owner, plan)

@@ -11,6 +11,7 @@ from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.dialects.anthropic_messages import parse_request
 from thinkaloud.dialects.client_request import ClientRequest, ClientStep
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.request_parts import decode_large
 
 IMAGE_TOKENS = 1600
 """About the most that Anthropic counts for one image."""
@@ -20,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 
 async def count_tokens(request: RouteRequest) -> RouteResponse:
     """Return the estimate, in Anthropic's format."""
-    tokens = estimated_tokens(parse_request(request.raw_body))
+    tokens = estimated_tokens(await decode_large(request.raw_body, parse_request))
     return RouteResponse(
         content=_encode({"input_tokens": tokens}), headers=((ESTIMATED_HEADER, "input_tokens"),)
     )

@@ -1,7 +1,8 @@
 """Places a client's request: after the turn that it continues, or in a new session with its history."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,9 +10,9 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.client.prepared_request import Options, parse_thinking, prepare, require_key
-from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest
+from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest, Thread
 from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.server.endpoints.history import (
     ClientExchange,
@@ -26,7 +27,10 @@ from thinkaloud.server.endpoints.history import (
     results_for,
 )
 from thinkaloud.server.entry_feed import EntryFeed
+from thinkaloud.server.errors import ThreadBusy, ThreadNotFound
 from thinkaloud.server.schemas import FileBody, ImageBody, NewTurn, ToolResult
+from thinkaloud.server.turn_options import HeldTools, StoredOptions
+from thinkaloud.server.turns import ClientTurn
 from thinkaloud.store import finish, sessions
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.client_turns import find_answers
@@ -37,11 +41,15 @@ from thinkaloud.store.turns import StartedTurn, TurnRequest, normalized_texts
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
+_options_decoder = msgspec.json.Decoder(StoredOptions)
 
 MAX_COPIED_ANSWERS = 2000
 """The most answers of a client's history that are copied into a new session."""
 MAX_BRANCHED_ANSWERS = 20
 """The most answers after the first change of a history that are added to its session, in one write."""
+
+MAX_HELD_TOOLS = 1000
+"""The most tools that a thread holds, withdrawn ones too, so that it cannot grow for ever."""
 
 
 class _CopiedExchange(NamedTuple):
@@ -54,6 +62,16 @@ class _CopiedExchange(NamedTuple):
     def known(self) -> bool:
         """Whether the stored turn answered exactly the history that the client has before it."""
         return self.match is not None and self.match.fingerprint == self.exchange.fingerprint
+
+
+class _Thread(NamedTuple):
+    """A conversation of which the client sends only what is new."""
+
+    last: RememberedTurn
+    system: str
+    held: HeldTools
+    holder: str
+    """The id of the turn that stores the tools."""
 
 
 class _PreparedCopy(NamedTuple):
@@ -72,32 +90,34 @@ async def start_client_turn(
     session is busy with another request, a new session gets a copy of the history first.
     """
     history = read_history(request.steps)
+    held = None if request.thread is Thread.NONE else HeldTools(request.tools, request.tool_offers)
     if not history.exchanges and not request.continues:
         body = _new_turn(request, history, None)
-        return await gateway.turns.start_in_new_session(owner, body, client, history.fingerprint, feed)
+        client_turn = ClientTurn(history.fingerprint, feed, held)
+        return await gateway.turns.start_in_new_session(owner, body, client, client_turn)
     # Refuse a model that cannot be asked before anything is copied.
     require_key(prepare("", model=request.model, options=Options(catalog=gateway.catalog)).route)
     request = await _with_referenced_answers(gateway, owner, request)
+    if request.thread is Thread.CONTINUE:
+        return await _continue_thread(gateway, owner, request, feed)
     if request.continues:
         return await _continue_named(gateway, owner, request, feed)
     history = read_history(request.steps)
+    client_turn = ClientTurn(history.fingerprint, feed, held)
     last = await gateway.database.read(lambda conn: _find_last(conn, owner, history))
     if last is not None:
         try:
-            return await _follow(gateway, request, history, last, feed)
+            return await _follow(gateway, request, history, last, client_turn)
         except sessions.TurnRunning:
             pass  # a second request of the same conversation, at the same time: it gets its own session
     if branched := await _branch_history(gateway, owner, history):
         session, last, follows = branched
         body = _new_turn(request, history, last, follows=follows)
-        return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
-    session, last = await _copy_history(gateway, owner, request.model, client, history)
-    try:
+        return await gateway.turns.start(session, body, client_turn=client_turn)
+    async with _hidden_session(gateway, owner, request.model, client, history) as session:
+        last = await _copy_history(gateway, owner, session, history)
         body = _new_turn(request, history, last)
-        return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
-    except Exception:
-        await gateway.database.write(lambda conn: sessions.delete(conn, owner, session.id))
-        raise
+        return await gateway.turns.start(session, body, client_turn=client_turn)
 
 
 async def _with_referenced_answers(gateway: "Gateway", owner: Owner, request: ClientRequest) -> ClientRequest:
@@ -130,7 +150,85 @@ async def _continue_named(
     history = read_history(request.steps, fingerprint_after(named[0]))
     if history.exchanges:
         raise Refused("Send either `previous_response_id` or the earlier answers, not both.")
-    return await _follow(gateway, request, history, named[0], feed)
+    return await _follow(gateway, request, history, named[0], ClientTurn(history.fingerprint, feed))
+
+
+async def _continue_thread(
+    gateway: "Gateway", owner: Owner, request: ClientRequest, feed: EntryFeed
+) -> StartedTurn:
+    """Start a turn that follows the named one, with the system prompt and the tools that are held.
+
+    Each refusal has a code at which the client sends the whole conversation again.
+    """
+    thread = await gateway.database.read(lambda conn: _find_thread(conn, owner, request.continues))
+    if thread is None:
+        raise ThreadNotFound(
+            "The thread that this request continues is not held here, or its last answer has not ended. Send "
+            "the whole conversation, with `thread.type` set to `create`."
+        )
+    history = read_history(request.steps, fingerprint_after(thread.last))
+    if history.exchanges:
+        raise ThreadNotFound(
+            "Answers that were not given here cannot be added to a thread. Send the whole conversation, with "
+            "`thread.type` set to `create`."
+        )
+    held = HeldTools(_merged(thread.held.tools, request.tools), thread.held.offers | request.tool_offers)
+    if max(len(held.tools), len(held.offers)) > MAX_HELD_TOOLS:
+        raise ThreadNotFound(
+            f"A thread holds at most {MAX_HELD_TOOLS:,} tools, withdrawn ones too. Send the whole "
+            "conversation, with `thread.type` set to `create`."
+        )
+    request = msgspec.structs.replace(
+        request,
+        system=_extended(thread.system, request.system),
+        tools=held.tools,
+        tool_offers=held.offers,
+    )
+    if held == thread.held:
+        # A thread has many turns and, mostly, the same tools. They are stored once.
+        held = HeldTools(turn=thread.holder)
+    client_turn = ClientTurn(history.fingerprint, feed, held)
+    try:
+        return await _follow(gateway, request, history, thread.last, client_turn)
+    except sessions.SessionGone:
+        raise ThreadNotFound(
+            "The thread that this request continues has just been deleted. Send the whole conversation, with "
+            "`thread.type` set to `create`."
+        ) from None
+    except sessions.TurnRunning:
+        raise ThreadBusy(
+            "Another request continues this conversation at the moment. Wait for it, or send the whole "
+            "conversation, with `thread.type` set to `create`."
+        ) from None
+
+
+def _extended(held: str, sent: str) -> str:
+    """Return a thread's system prompt with what the client sent, unless it ends with that already."""
+    if f"\n\n{held}".endswith(f"\n\n{sent}"):
+        return held
+    return "\n\n".join(filter(None, (held, sent)))
+
+
+def _find_thread(conn: Connection, owner: Owner, turn_id: str) -> _Thread | None:
+    """Return the thread whose last answer this turn gave; None if it is not held."""
+    named = _remembered(conn, owner, (), (turn_id,))
+    if not named:
+        return None
+    options = _stored_options(named[0].row)
+    held, holder = options.held, turn_id
+    if held is not None and held.turn:
+        holder = held.turn
+        rows = find_answers(conn, owner, (), (holder,))
+        held = _stored_options(rows[0][0]).held if rows else None
+    return None if held is None else _Thread(named[0], options.system, held, holder)
+
+
+def _stored_options(row: TurnRow) -> StoredOptions:
+    return _options_decoder.decode(row.wishes or "{}")
+
+
+def _merged(held: Iterable[ToolDefinition], sent: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    return tuple({tool.name: tool for tool in (*held, *sent)}.values())
 
 
 async def _follow(
@@ -138,13 +236,13 @@ async def _follow(
     request: ClientRequest,
     history: ClientHistory,
     last: RememberedTurn,
-    feed: EntryFeed,
+    client_turn: ClientTurn,
 ) -> StartedTurn:
     session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, last.row))
     if session is None:
         raise sessions.SessionGone("The session of this conversation was deleted. Send the request again.")
     body = _new_turn(request, history, last, follows=last.row.id)
-    return await gateway.turns.start(session, body, client_history=history.fingerprint, feed=feed)
+    return await gateway.turns.start(session, body, client_turn=client_turn)
 
 
 def _find_last(conn: Connection, owner: Owner, history: ClientHistory) -> RememberedTurn | None:
@@ -228,7 +326,7 @@ def _new_turn(
                 description=tool.description,
                 parameters=msgspec.json.decode(tool.parameters, type=dict[str, object]),
             )
-            for tool in request.tools
+            for tool in request.offered_tools
         ),
         tool_choice=request.tool_choice,
     )
@@ -239,14 +337,11 @@ def _new_turn(
         raise Refused(f"The request cannot be carried out: {error}.") from None
 
 
-async def _copy_history(
+@asynccontextmanager
+async def _hidden_session(
     gateway: "Gateway", owner: Owner, model: str, client: SessionClient, history: ClientHistory
-) -> tuple[Session, RememberedTurn | None]:
-    """Create a session with the client's history, and return it with the turn behind the last answer.
-
-    Turns that are known are copied whole, others are as the client has them. Each is saved by itself, because
-    a long write would delay all other turns.
-    """
+) -> AsyncIterator[Session]:
+    """Create a session to copy a history to. It is deleted if the block fails or is cancelled."""
     if len(history.exchanges) > MAX_COPIED_ANSWERS:
         raise Refused(
             f"The conversation has more than {MAX_COPIED_ANSWERS:,} answers, and its last one is not known "
@@ -254,26 +349,46 @@ async def _copy_history(
         )
     now_ms = gateway.now_ms()
     new = sessions.NewClientSession(model=model, client=client)
-    session = await gateway.database.write(lambda conn: sessions.create_for_client(conn, owner, new, now_ms))
-    if not history.exchanges:
-        return session, None
+
+    def create(conn: Connection) -> Session:
+        session = sessions.create_for_client(conn, owner, new, now_ms)
+        sessions.hide(conn, session)
+        return session
+
+    def drop(conn: Connection) -> None:
+        sessions.drop_partial_imports(conn, session)
+        sessions.delete(conn, owner, session.id)  # if it is visible already
+
+    session = await gateway.database.write(create)
     try:
-        await gateway.database.write(lambda conn: sessions.hide(conn, session))
-        copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
-        for previous, copy in zip((None, *copies), copies, strict=False):
-            (lines,) = await gateway.database.read(partial(_lines_of, copies=(copy,)))
-            prepared = await asyncio.to_thread(_prepare_copy, session, copy, previous, lines)
-            request = msgspec.structs.replace(prepared.request, imported=True)
-            await gateway.database.write(
-                partial(_save_copy, session=session, copy=prepared._replace(request=request), now_ms=now_ms)
-            )
-    except BaseException:  # also a client that left meanwhile
-        await asyncio.shield(
-            gateway.database.write(lambda conn: sessions.drop_partial_imports(conn, session))
-        )
+        yield session
+    except asyncio.CancelledError:  # the client left, or the disk does not respond
+        gateway.write_later(drop)
         raise
-    session = await gateway.database.write(lambda conn: sessions.end_import(conn, session, now_ms))
-    return session, copies[-1].match
+    except Exception:
+        await gateway.database.write(drop)
+        raise
+
+
+async def _copy_history(
+    gateway: "Gateway", owner: Owner, session: Session, history: ClientHistory
+) -> RememberedTurn | None:
+    """Copy the client's history to a hidden session and show it. Return the turn behind the last answer.
+
+    Turns that are known are copied whole, others are as the client has them. Each is saved by itself, because
+    a long write would delay all other turns.
+    """
+    now_ms = gateway.now_ms()
+    copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
+    for previous, copy in zip((None, *copies), copies, strict=False):
+        (lines,) = await gateway.database.read(partial(_lines_of, copies=(copy,)))
+        prepared = await asyncio.to_thread(_prepare_copy, session, copy, previous, lines)
+        request = msgspec.structs.replace(prepared.request, imported=True)
+        await gateway.database.write(
+            partial(_save_copy, session=session, copy=prepared._replace(request=request), now_ms=now_ms)
+        )
+    await gateway.database.write(lambda conn: sessions.end_import(conn, session, now_ms))
+    return copies[-1].match if copies else None
 
 
 async def _branch_history(

@@ -2,16 +2,20 @@
 
 A turn that fails before it has shown anything is an HTTP error, with the status that the client's retries
 depend on. Afterwards it is the error that the format has within a stream. A client that disconnects ends its
-turn, as it would at the provider.
+turn, as it would at the provider, and so does one whose token is revoked.
+
+What a client is told is what is stored: the end of a turn is sent after the commit of this end. Text goes out
+before its commit, but only while no other gateway can have the turn. A turn that was lost is a failure.
 """
 
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import partial
 
 import msgspec
+from starlette.types import Receive, Send
 
 from thinkaloud.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, TurnFailed
 from thinkaloud.client.errors import ErrorResponse, may_retry
@@ -24,15 +28,15 @@ from thinkaloud.server.endpoints.client_identity import session_client
 from thinkaloud.server.endpoints.place import start_client_turn
 from thinkaloud.server.endpoints.stream_body import StreamBody
 from thinkaloud.server.entry_feed import EntryFeed, FeedBatch
-from thinkaloud.server.errors import HttpErrorResponse
+from thinkaloud.server.errors import HttpErrorResponse, ServiceUnavailable
+from thinkaloud.server.request_parts import decode_large, while_connected
+from thinkaloud.server.response import send_in_time
 from thinkaloud.server.thought_filter import ThoughtFilter
-from thinkaloud.server.turn_stream import expire_scope
 from thinkaloud.store.archive import decode_entries
+from thinkaloud.store.database import NotSaved
+from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.rows import ThinkingShown, TurnRow
 from thinkaloud.transcript import Turn, apply
-
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 _PATIENCE_S = 5.0
 """How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
@@ -40,6 +44,11 @@ _STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400, "cancelle
 """The status of failures that are no response of the provider. Its own refusals have its status."""
 _FAILED_STATUS = 502
 _CANCELLED = TurnFailed("cancelled", "The turn was cancelled at the gateway. Ask again.")
+_LOST = TurnFailed(
+    INTERRUPTED,
+    "The gateway could not store this answer as it ended, because another one has taken it over, it was "
+    "deleted, or the gateway stopped. Ask again.",
+)
 _STATUS_BY_REFUSAL = {"unknown_model": 404}
 """The status of refusals for which all vendors have the same one. Others that we answer with 422 are 400."""
 _ID_HEADERS = (b"request-id", b"x-request-id")
@@ -56,27 +65,23 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 async def respond(request: RouteRequest, dialect: str, receive: Receive, send: Send) -> None:
     """Answer one request of a client that speaks this dialect."""
     parse, response_format = CLIENT_FORMATS[dialect]
-    client_request = _with_model(parse(request.raw_body), request.gateway.settings.model)
+    parsed = await decode_large(request.raw_body, parse)
+    client_request = _with_model(parsed, request.gateway.settings.model)
     relayed_dialect = dialect if client_request.stream and response_format.relay_rules else ""
     client, feed, started = session_client(request.headers), EntryFeed(relayed_dialect), None
-    scope = asyncio.timeout(None)
+    gateway = request.gateway
     try:
-        async with scope:
-            disconnect_task = asyncio.create_task(_expire_on_disconnect(receive, scope))
-            try:
-                started = await start_client_turn(
-                    request.gateway, request.owner, client_request, client, feed
-                )
-                response = _ClientResponse(request, client_request, started.turn, response_format, send)
-                await response.send(feed, stream=client_request.stream)
-            finally:
-                disconnect_task.cancel()
-    except TimeoutError:
-        if not scope.expired():
-            raise
+        async with gateway.streams.open(request.grant.token_hash) as scope, while_connected(receive):
+            async with gateway.storage_limit():
+                started = await start_client_turn(gateway, request.owner, client_request, client, feed)
+            response = _ClientResponse(request, client_request, started.turn, response_format, send)
+            await response.send(feed, stream=client_request.stream)
+        if scope.expired():  # the token was revoked
+            raise ClientGone
+    except ClientGone:
         if started is not None:
-            await request.gateway.turns.cancel(started.turn)
-        raise ClientGone from None
+            await gateway.turns.cancel(started.turn)
+        raise
 
 
 def _with_model(request: ClientRequest, default_model: str) -> ClientRequest:
@@ -102,12 +107,6 @@ def error_for_client(error: HttpErrorResponse, dialect: str) -> HttpErrorRespons
     )
 
 
-async def _expire_on_disconnect(receive: Receive, scope: asyncio.Timeout) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    expire_scope(scope)
-
-
 class _ClientResponse:
     """The response to one request."""
 
@@ -130,10 +129,16 @@ class _ClientResponse:
             self._extra_headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         self._format = response_format
         self._filter = ThoughtFilter(self._shown)
-        self._send = send
+        self._send = partial(send_in_time, send, request.gateway.settings.send_timeout_s)
         self._feed: EntryFeed
         self._request_id = request_id(row.id)
         self._last = -1
+        self._deleted = False
+
+    @property
+    def _lost(self) -> bool:
+        """Whether the turn is over, and its end cannot be had: it was not stored, or is deleted."""
+        return self._feed.lost or self._deleted
 
     async def send(self, feed: EntryFeed, *, stream: bool) -> None:
         """Send the turn whose entries the feed gets: as it runs, or whole when it has ended."""
@@ -150,8 +155,10 @@ class _ClientResponse:
 
     async def _send_stream(self) -> None:
         batch = await self._first_batch()
-        if failure := _early_failure(batch.entries):
-            await self._send_failure(failure)
+        if self._lost or _early_failure(batch.entries):
+            await self._wait_until_stored()
+            failure = None if self._lost else _early_failure(batch.entries)
+            await self._send_failure(failure or _LOST)
             return
         self._extra_headers += self._format.stream_headers
         await self._send_head(200, self._format.stream_type)
@@ -159,26 +166,50 @@ class _ClientResponse:
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
 
+    async def _wait_until_stored(self) -> None:
+        """Wait until the turn is saved or lost. Nothing was sent yet, so a full disk can be an HTTP error."""
+        settings = self._gateway.settings
+        while not await self._feed.wait_until_finished(settings.max_waiting_s / 4):
+            if self._gateway.storage_waiting_s > settings.max_waiting_s:
+                raise ServiceUnavailable(
+                    "The storage accepts no writes, so the answer cannot be given yet. It is stored when "
+                    "the storage accepts it; /readyz tells whether it does."
+                )
+
     async def _next_batch(self, timeout_s: float) -> FeedBatch:
         """Return the next entries that the user may see; none if the time is over first.
 
         They are passed on before they are committed. Only the start and the end of a turn wait for that.
+        None are passed on while another gateway may have the turn: they wait where they are.
         """
-        if not self._feed.closed or self._feed.waiting:
-            batch = await self._feed.take(timeout_s)
+        feed, node = self._feed, self._gateway.node
+        await feed.wait(timeout_s)
+        held = feed.saved or feed.lost or await node.wait_until_turns_held(timeout_s)
+        if feed.lost or not held:
+            return FeedBatch([])
+        if feed.waiting or not feed.closed:
+            batch = feed.take()
             self._last = batch.entries[-1].seq if batch.entries else self._last
-            if batch.entries or not self._feed.closed:
-                return batch._replace(entries=self._visible(batch.entries))
-        return FeedBatch(await self._next_committed(timeout_s))
+            return batch._replace(entries=self._visible(batch.entries))
+        return FeedBatch(await self._next_published(timeout_s))
 
-    async def _next_committed(self, timeout_s: float) -> list[Entry]:
-        """Return the next entries from the log: of a turn that another process has, or to a slow client."""
+    async def _next_published(self, timeout_s: float) -> list[Entry]:
+        """Return the next entries from the log, for a client that reads slowly."""
         log, key = self._gateway.log, self._row.key
-        span = await log.read(key, self._last)
-        if not span.lines and not span.ended:
-            if not await log.wait_for_change(key, self._last, timeout_s):
-                return []
+        try:
             span = await log.read(key, self._last)
+            if not span.lines and not span.ended:
+                if not await log.wait_for_change(key, self._last, timeout_s):
+                    return []
+                span = await log.read(key, self._last)
+        except NotSaved:  # the database is waited for
+            await asyncio.sleep(self._gateway.settings.log_config.retry_s)
+            return []
+        if self._feed.lost or not (self._feed.saved or self._gateway.node.holds_turns):
+            return []
+        if span.ended and not span.lines:
+            self._deleted = True  # the end is the last line, and the client has not got it
+            return []
         self._last = span.last if span.lines else self._last
         return self._visible(decode_entries(span.lines))
 
@@ -192,42 +223,45 @@ class _ClientResponse:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _PATIENCE_S
         while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in first.entries):
-            if (left_s := deadline - loop.time()) <= 0:
+            if self._lost or (left_s := deadline - loop.time()) <= 0:
                 break
             batch = await self._next_batch(left_s)
             first = batch._replace(entries=first.entries + batch.entries, data=first.data + batch.data)
         return first
 
     async def _stream_data(self, batch: FeedBatch) -> AsyncIterator[bytes]:
-        body, heartbeat_s = (
-            StreamBody(self._format.make_writer(self._head), self._relay),
-            self._gateway.settings.heartbeat_s,
-        )
+        body = StreamBody(self._format.make_writer(self._head), self._relay)
+        heartbeat_s = self._gateway.settings.heartbeat_s
         loop = asyncio.get_running_loop()
         sent_s = loop.time()
         while True:
             # Entries that the user may not see leave a stream as silent as none.
             keep_alive = body.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
-            data, end = body.feed(batch)
+            data = body.feed(batch)
             if keep_alive or data:
                 yield keep_alive + data
                 sent_s = loop.time()
-            if not body.live:
-                # The client may send its next request at once, and then the turn must be found.
-                await self._gateway.turns.wait_until_saved(self._row.key)
-                yield end
-                return
+            if not body.live or self._lost:
+                break
             batch = await self._next_batch(heartbeat_s)
+        # The client may send its next request at once, and then the turn must be found.
+        while not await self._feed.wait_until_finished(heartbeat_s):
+            yield body.keep_alive()
+        yield body.fail(_LOST) if self._lost else body.end()
 
     async def _send_whole(self) -> None:
-        turn = Turn()
-        while turn.live:
+        turn, failure = Turn(), None
+        while turn.live and not self._lost:
             for entry in (await self._next_batch(self._gateway.settings.heartbeat_s)).entries:
                 apply(turn, entry)
                 if isinstance(entry.event, TurnFailed):
-                    await self._send_failure(entry.event)
-                    return
-        await self._gateway.turns.wait_until_saved(self._row.key)
+                    failure = entry.event
+        await self._wait_until_stored()
+        if self._lost:
+            failure = _LOST
+        if failure is not None:
+            await self._send_failure(failure)
+            return
         assert self._format.write_whole is not None
         body = await asyncio.to_thread(self._format.write_whole, turn, self._head)
         await self._send_head(200, "application/json", len(body))

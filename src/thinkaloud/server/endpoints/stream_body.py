@@ -1,14 +1,15 @@
 """The body of a streamed response: the provider's own bytes as long as they can be sent on, else new ones.
 
 A response that has sent bytes on can still go on with a writer, for example when a turn fails: the writer is
-given all entries so far, and what it writes for them is discarded.
+given all entries so far, and what it writes for them is discarded. The end is made only when it is asked for,
+because a turn that has ended can still be lost until it is stored.
 """
 
 from thinkaloud.canon import Entry, ReplyEnded, TurnEnded, TurnFailed
 from thinkaloud.dialects.relay import ByteRelay
 from thinkaloud.dialects.writer import StreamWriter
 from thinkaloud.server.entry_feed import FeedBatch
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.transcript import Turn, apply, events_to_end_turn
 
 
 class StreamBody:
@@ -21,61 +22,89 @@ class StreamBody:
         self._turn = Turn()
         self._sent: list[Entry] = []
         """The entries whose bytes were sent on, and which the writer has not been given."""
+        self._held: list[Entry] = []
+        """The entries whose bytes are held back by the relay."""
         self._waiting: list[Entry] = []
         """The entries whose bytes have not come yet."""
+        self._end: Entry | None = None
+        """The end of the turn, which the writer has not been given."""
         self.live = True
-        """Whether more follows."""
+        """Whether more follows before the end."""
 
-    def feed(self, batch: FeedBatch) -> tuple[bytes, bytes]:
-        """Return what to send for these entries, and the end of the response, which waits for the turn."""
+    def feed(self, batch: FeedBatch) -> bytes:
+        """Return what to send for these entries, without the end of the response."""
         entries = self._waiting + batch.entries
         self._waiting = []
-        if self._relay is not None and _may_relay(batch):
+        self.live = not any(isinstance(entry.event, TurnEnded | TurnFailed) for entry in entries)
+        if self._relay is None:
+            return self._write(entries)
+        if _may_relay(batch):
             data = self._relay_bytes(self._relay, entries, batch)
             if data is not None:
                 return data
+        return self._stop_relaying() + self._write(entries)
+
+    def end(self) -> bytes:
+        """Return the end of the response. The turn must be stored."""
         if self._relay is not None:
-            self._relay = None
-            self._catch_up()
-        return self._write(entries)
+            return self._relay.close()
+        assert self._end is not None
+        apply(self._turn, self._end)
+        return self._writer.feed(self._end.event, self._turn)
+
+    def fail(self, failure: TurnFailed) -> bytes:
+        """Return the end of a response whose turn was lost: this failure, in the form of the dialect."""
+        self._catch_up()
+        data = b""
+        for event in events_to_end_turn(self._turn, failure):
+            apply(self._turn, Entry(self._turn.seq + 1, event))
+            data += self._writer.feed(event, self._turn)
+        return data
 
     def keep_alive(self) -> bytes:
         """Return what to send while there is nothing to say."""
-        if not self._relayed:
-            self._relay = None  # the writer begins the response now, and a response has one beginning
+        data = b""
+        if self._relay is not None and not self._relayed:
+            data = self._stop_relaying()  # the writer begins the response now, and it has one beginning
         self._catch_up()
-        return self._writer.keep_alive()
+        return data + self._writer.keep_alive()
 
-    def _relay_bytes(
-        self, relay: ByteRelay, entries: list[Entry], batch: FeedBatch
-    ) -> tuple[bytes, bytes] | None:
-        """Return the bytes of the provider to send, and its last ones; None if they cannot be sent on."""
+    def _relay_bytes(self, relay: ByteRelay, entries: list[Entry], batch: FeedBatch) -> bytes | None:
+        """Return the bytes of the provider to send; None if they cannot be sent on."""
         if not batch.data and not batch.ended:
             self._waiting = entries
-            return b"", b""
+            return b""
         data = relay.feed(batch.data, [entry.event for entry in entries], ended=batch.ended)
         if data is None:
             return None
-        self._sent += entries
+        if relay.ending:
+            self._held += entries
+        else:
+            self._sent += entries
         self._relayed = self._relayed or bool(data)
-        self.live = not any(isinstance(entry.event, TurnEnded) for entry in entries)
-        return data, b"" if self.live else relay.close()
+        return data
+
+    def _stop_relaying(self) -> bytes:
+        """Go on with the writer. Return what it writes for the entries whose bytes were not sent."""
+        self._relay = None
+        self._catch_up()
+        entries, self._held = self._held, []
+        return self._write(entries)
 
     def _catch_up(self) -> None:
         """Give the writer the entries that were sent in the provider's own bytes."""
         entries, self._sent = self._sent, []
         self._write(entries)
 
-    def _write(self, entries: list[Entry]) -> tuple[bytes, bytes]:
-        data = end = b""
+    def _write(self, entries: list[Entry]) -> bytes:
+        data = b""
         for entry in entries:
-            apply(self._turn, entry)
-            if self._turn.live:
-                data += self._writer.feed(entry.event, self._turn)
+            if isinstance(entry.event, TurnEnded | TurnFailed):
+                self._end = entry
             else:
-                end = self._writer.feed(entry.event, self._turn)
-        self.live = self._turn.live
-        return data, end
+                apply(self._turn, entry)
+                data += self._writer.feed(entry.event, self._turn)
+        return data
 
 
 def _may_relay(batch: FeedBatch) -> bool:

@@ -27,10 +27,10 @@ async def ready(request: RouteRequest) -> RouteResponse:
             "The database does not respond, so the lease of this gateway is not renewed. Running turns "
             f"continue in memory; in {max(0.0, gateway.node.lease_left_s):.0f} s others may take them over.",
         )
-    elif gateway.log.waiting_s > gateway.settings.max_waiting_s:
+    elif gateway.storage_waiting_s > gateway.settings.max_waiting_s:
         health = Health(
             "not_saved",
-            f"The {storage} does not respond: the oldest entry has waited {gateway.log.waiting_s:.0f} s. "
+            f"The {storage} does not respond: something has waited {gateway.storage_waiting_s:.0f} s for it. "
             "Turns continue in memory and are saved when it does.",
         )
     elif not gateway.log.saved:

@@ -5,7 +5,6 @@ only the turns that are new. A new session is hidden until it is complete.
 """
 
 import asyncio
-import pickle
 from functools import partial
 from typing import BinaryIO
 
@@ -17,28 +16,38 @@ from thinkaloud.canon import Refused
 from thinkaloud.export.record import Source
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.handlers.sessions import agent_exists, session_body
-from thinkaloud.server.import_files import ImportedTurn, ImportEnd, ImportHeader, ImportLimits, read_import
+from thinkaloud.server.import_files import (
+    ImportedTurn,
+    ImportEnd,
+    ImportHeader,
+    ImportLimits,
+    next_part,
+    read_import,
+)
 from thinkaloud.server.import_schemas import ImportBody, ImportedConversation, ImportQuery, UnreadPart
 from thinkaloud.server.schemas import SessionBody
 from thinkaloud.store import finish, sessions, turns
 from thinkaloud.store.database import Database
 from thinkaloud.store.delete import delete_hidden
+from thinkaloud.store.finish import FinishedTurn
 from thinkaloud.store.index_slices import index_rest
 from thinkaloud.store.locks import lock_until_commit
+from thinkaloud.store.messages import answer_rows
 from thinkaloud.store.rows import Session, SessionClient, TitleSource
-from thinkaloud.store.turns import StartedTurn
+from thinkaloud.store.turns import TurnRequest
 
 
 async def import_sessions(request: RouteRequest) -> RouteResponse:
     """Import a file. With `dry_run`, only tell what an import would add."""
     gateway, query = request.gateway, request.query
     assert isinstance(query, ImportQuery)
+    gateway.refuse_new()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    limits = ImportLimits(gateway.settings.limits.blocks_per_turn, query.format)
-    async with gateway.import_slots:
-        file = await gateway.processes.run(
-            read_import, media_type, request.raw_body, limits, input_bytes=len(request.raw_body)
-        )
+    limits = gateway.settings.limits
+    import_limits = ImportLimits(limits.blocks_per_turn, limits.unpacked_bytes, query.format)
+    with gateway.imports.admit(request.owner.user) as place:
+        async with place.lock:
+            file = await place.run(read_import, media_type, request.raw_body, import_limits)
         with file:
             return await _Import(request, file).run()
 
@@ -61,7 +70,7 @@ class _Import:
         """Save all conversations. The last one is the session of the response."""
         conversations: list[ImportedConversation] = []
         body: SessionBody | None = None
-        while isinstance(part := await asyncio.to_thread(pickle.load, self._file), ImportHeader):
+        while isinstance(part := await asyncio.to_thread(next_part, self._file), ImportHeader):
             body, conversation = await self._import_conversation(part)
             conversations.append(conversation)
         assert isinstance(part, ImportEnd)
@@ -115,33 +124,41 @@ class _Import:
             raise
 
     async def _next_turn(self) -> ImportedTurn:
-        turn = await asyncio.to_thread(pickle.load, self._file)
+        turn = await asyncio.to_thread(next_part, self._file)
         assert isinstance(turn, ImportedTurn)
         return turn
 
     async def _count_new(self, header: ImportHeader) -> int:
-        keys = [(await self._next_turn()).request.idempotency_key for _ in range(header.turns)]
+        keys = [(await self._next_turn()).key for _ in range(header.turns)]
         return sum(key not in self._known for key in keys)
 
     async def _save_next(self, session: Session, *, hidden: bool) -> int:
         """Save the next turn of the file; return 0 if the session has it already, else 1."""
         imported = await self._next_turn()
-        key = imported.request.idempotency_key
-        if key and key in self._known:
-            self._saved.append(self._known[key])
+        if imported.key and imported.key in self._known:
+            self._saved.append(self._known[imported.key])
             return 0
-        request = msgspec.structs.replace(imported.request, parent=self._parent(imported), imported=hidden)
+        request = TurnRequest(
+            messages=imported.asked,
+            model=imported.model,
+            provider=imported.provider,
+            prefix=imported.prefix,
+            imported=hidden,
+            idempotency_key=imported.key,
+            request_hash=imported.key.encode(),
+            normalized_texts=imported.asked_texts,
+            parent=self._parent(imported),
+        )
+        created_ms = self._now_ms if imported.created_ms is None else imported.created_ms
+        finished = await asyncio.to_thread(_finished_turn, imported)
         save = partial(
-            _save_turn,
-            session=session,
-            imported=msgspec.structs.replace(imported, request=request),
-            now_ms=self._now_ms,
+            finish.save_imported, session=session, request=request, finished=finished, created_ms=created_ms
         )
         started = await self._database.write(save)
         self._saved.append(started.turn.key)
-        if key:
-            self._known[key] = started.turn.key
-        await index_rest(self._database, started.turn.key, imported.finished.normalized_texts)
+        if imported.key:
+            self._known[imported.key] = started.turn.key
+        await index_rest(self._database, started.turn.key, imported.texts)
         return int(started.new)
 
     def _parent(self, imported: ImportedTurn) -> int | None:
@@ -175,9 +192,9 @@ def _start_import(
     """
     owner = request.owner
     lock_until_commit(conn, f"import {owner.user} {owner.workspace} {client.conversation}")
-    if (imported := sessions.of_conversation(conn, owner, client)) is not None:
-        return imported, False
-    if sessions.of_conversation(conn, owner, client, hidden=True) is not None:
+    if (imported := sessions.of_conversation(conn, owner, client, hidden=True)) is not None:
+        if imported.whole:
+            return imported, False
         raise Refused("This conversation is being imported by another request. Try again when it has ended.")
     created_ms = now_ms if header.created_ms is None else header.created_ms
     if header.source is not None:
@@ -199,14 +216,10 @@ def _start_import(
     return session, True
 
 
-def _save_turn(conn: Connection, session: Session, imported: ImportedTurn, now_ms: int) -> StartedTurn:
-    return finish.save_imported(
-        conn,
-        session,
-        imported.request,
-        imported.finished,
-        created_ms=now_ms if imported.created_ms is None else imported.created_ms,
-    )
+def _finished_turn(imported: ImportedTurn) -> FinishedTurn:
+    """Return the turn as it is saved. Its rows are made here: no file may name columns."""
+    rows = answer_rows(imported.turn)
+    return FinishedTurn(imported.turn, imported.state, rows, imported.chunks, imported.texts)
 
 
 def _planned_body(header: ImportHeader, client: SessionClient, now_ms: int) -> SessionBody:

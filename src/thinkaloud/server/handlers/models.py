@@ -5,6 +5,7 @@ thread. Local servers are asked whether they are there, all at once.
 """
 
 import asyncio
+from datetime import UTC, datetime
 
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.client.local_servers import connect_all, local_providers
@@ -14,21 +15,26 @@ from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
 
 
 async def list_catalog_models(request: RouteRequest) -> ModelList:
-    """List every model and every provider of the catalog."""
+    """List the models that can be asked by their ids, and every provider of the catalog."""
     catalog = request.gateway.catalog
     servers = local_providers(catalog)
     answers = dict(zip((server.name for server in servers), await connect_all(servers), strict=True))
-    return await asyncio.to_thread(_build_list, catalog, answers)
+    today = datetime.fromtimestamp(request.gateway.now_ms() / 1000, UTC).date().isoformat()
+    return await asyncio.to_thread(_build_list, catalog, answers, today)
 
 
-def _build_list(catalog: Catalog, answers: dict[str, bool]) -> ModelList:
+def _build_list(catalog: Catalog, answers: dict[str, bool], today: str) -> ModelList:
     keys_present = {name: has_key(provider) for name, provider in catalog.providers.items()}
     providers = tuple(
         ProviderBody(name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name))
         for name, provider in catalog.providers.items()
     )
     return ModelList(
-        tuple(_model_body(listed_model, catalog, keys_present) for listed_model in list_models(catalog)),
+        tuple(
+            _model_body(listed_model, catalog, keys_present)
+            for listed_model in list_models(catalog, today=today)
+            if not listed_model.family
+        ),
         providers,
     )
 

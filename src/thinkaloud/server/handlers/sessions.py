@@ -75,6 +75,7 @@ def request_session(request: RouteRequest) -> Session:
 
 async def create(request: RouteRequest) -> SessionBody:
     """Create a session."""
+    request.gateway.refuse_new()
     body: NewSession = request.body
     now_ms = request.gateway.now_ms()
 
@@ -283,6 +284,7 @@ def _block_body(block: Block) -> BlockBody:
         ended_ms=block.ended_ms,
         approval=block.approval,
         settled_by=block.settled_by,
+        description=block.description,
     )
 
 

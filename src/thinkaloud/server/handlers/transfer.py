@@ -4,21 +4,25 @@ Text holds prompts and answers, and never thinking, because it is written from t
 has none.
 """
 
+import asyncio
+import io
 import re
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.handlers.sessions import request_session
+from thinkaloud.server.process_pool import UserPlace
 from thinkaloud.server.schemas import ExportQuery
 from thinkaloud.server.session_files import (
     StoredTurn,
     write_export,
 )
 from thinkaloud.store import turns
-from thinkaloud.store.archive import packed_log
+from thinkaloud.store.archive import packed_log, unpacked_size
 from thinkaloud.store.messages import contents_of
 from thinkaloud.store.rows import Role, TurnRow, TurnState
 from thinkaloud.view import Words
@@ -27,8 +31,8 @@ _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "appl
 _EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json"}
 _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_CHARS = 60
-_UNPACKED = 8
-"""Entries take about this many times more space when they are unpacked."""
+MAX_IN_THREAD_BYTES = 128 * 1024
+"""A session that is longer, unpacked, is written by a process, which takes half a second to start."""
 
 
 async def export_session(request: RouteRequest) -> RouteResponse:
@@ -39,19 +43,29 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     if query.format == "text":
         rows, content = await gateway.database.read_long(partial(_read_text, request=request))
     else:
-        stored_turns, language = await gateway.database.read_long(partial(_read_turns, request=request))
-        rows = tuple(turn.row for turn in stored_turns)
-        input_bytes = sum(len(entries) for turn in stored_turns for _, entries in turn.log)
-        with gateway.body_memory.reservation() as reservation:
-            reservation.add(min(input_bytes, gateway.settings.limits.bodies_bytes))
-            content = await gateway.processes.run(
-                write_export, session, stored_turns, query, language, input_bytes=input_bytes * _UNPACKED
-            )
+        # Those who wait for a process have read nothing yet, so they hold no memory.
+        with gateway.exports.admit(request.owner.user) as place:
+            async with place.lock:
+                rows, content = await _write_file(request, place)
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]
     if any(row.state is TurnState.RUNNING for row in rows):
         headers.append(("Thinkaloud-Left-Out", "running"))
     return RouteResponse(content=content, media_type=_MEDIA_TYPES[query.format], headers=tuple(headers))
+
+
+async def _write_file(request: RouteRequest, place: UserPlace) -> tuple[tuple[TurnRow, ...], BinaryIO]:
+    """Return the turns of the session and its file."""
+    gateway, session = request.gateway, request_session(request)
+    stored = await gateway.database.read_long(partial(_read_turns, request=request))
+    arguments = (session, stored.turns, request.query, stored.language)
+    with gateway.body_memory.reservation() as reservation:
+        reservation.add(min(stored.packed_bytes, gateway.settings.limits.bodies_bytes))
+        if stored.short:
+            content: BinaryIO = io.BytesIO(await asyncio.to_thread(_joined_export, *arguments))
+        else:
+            content = await place.run(write_export, *arguments)
+    return tuple(turn.row for turn in stored.turns), content
 
 
 def _language(conn: Connection, request: RouteRequest) -> str:
@@ -72,17 +86,30 @@ def _read_text(conn: Connection, request: RouteRequest) -> tuple[tuple[TurnRow, 
     return rows, ("\n\n".join(parts) + "\n").encode()
 
 
-def _read_turns(conn: Connection, request: RouteRequest) -> tuple[tuple[StoredTurn, ...], str]:
-    """Return the turns to write, those of all branches for JSON, and the language of labels."""
+def _joined_export(*arguments: Any) -> bytes:
+    return b"".join(write_export(*arguments))
+
+
+class _StoredSession(msgspec.Struct, frozen=True):
+    """What an export is written from."""
+
+    turns: tuple[StoredTurn, ...]
+    language: str
+    packed_bytes: int
+    short: bool
+
+
+def _read_turns(conn: Connection, request: RouteRequest) -> _StoredSession:
+    """Read the turns to write, those of all branches for JSON, and the language of labels."""
     session, query = request_session(request), request.query
     rows = turns.of_all_branches(conn, session) if query.format == "json" else turns.of_branch(conn, session)
-    stored_turns = tuple(
-        StoredTurn(
-            row,
-            turns.request_messages(conn, session.owner, row),
-            packed_log(conn, row.key),
-            request.grant.thinking_of(row),
-        )
-        for row in rows
-    )
-    return stored_turns, _language(conn, request)
+    stored_turns = []
+    packed_bytes, bytes_left = 0, MAX_IN_THREAD_BYTES
+    for row in rows:
+        asked = turns.request_messages(conn, session.owner, row)
+        log = packed_log(conn, row.key)
+        stored_turns.append(StoredTurn(row, asked, log, request.grant.thinking_of(row)))
+        packed_bytes += sum(len(entries) for _, entries in log)
+        if bytes_left >= 0:
+            bytes_left -= len(msgspec.json.encode(asked)) + unpacked_size(log, bytes_left)
+    return _StoredSession(tuple(stored_turns), _language(conn, request), packed_bytes, bytes_left >= 0)
