@@ -281,16 +281,11 @@ def test_missing_flet_error_gives_the_install_command(home: UserHome, tmp_path: 
     assert run_command("agents", PYTHONPATH=str(tmp_path)).returncode == 0
 
 
-def test_serve_works_without_uvloop_and_httptools(home: UserHome, tmp_path: Path) -> None:
-    """Some platforms lack uvloop and httptools; the header limit holds without them."""
-    for name in ("uvloop", "httptools"):
-        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
+def test_serve_works_without_uvloop(home: UserHome, tmp_path: Path) -> None:
+    """Windows lacks it."""
+    (tmp_path / "uvloop.py").write_text("raise ModuleNotFoundError('no uvloop', name='uvloop')")
     with serving(PYTHONPATH=str(tmp_path)) as (run, url):
         assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
-        port = int(url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000)
-            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         assert stopped(run)[0] == 0
 
 

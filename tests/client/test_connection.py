@@ -1,6 +1,7 @@
-"""Connections of our own: they are kept, and never mix two responses."""
+"""Connections are kept, bounded in number, and never mix two responses."""
 
 import asyncio
+import socket
 
 import pytest
 from tests.client.upstream import (
@@ -12,6 +13,7 @@ from tests.client.upstream import (
     serve_upstream,
 )
 
+from thinkaloud.client import http
 from thinkaloud.client.errors import Unreachable
 
 
@@ -101,3 +103,62 @@ def test_large_body_waits_for_its_reader() -> None:
     first_bytes, received = run(scenario())
     assert received == body
     assert first_bytes < len(body) / 2
+
+
+def test_next_address_of_a_host_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens at the first address, as where IPv6 is not routed."""
+
+    async def scenario() -> bytes:
+        async with serve_upstream(answer_by_number) as upstream, make_client() as http_client:
+            addresses = [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, upstream.port))
+                for host in ("127.0.0.9", "127.0.0.1")
+            ]
+
+            async def both(*args: object, **options: object) -> object:
+                return addresses
+
+            monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", both)
+            return await http_client.read_all(upstream.provider(), WrittenRequest(body=b"1"))
+
+    assert run(scenario()) == b"a body for 1"
+
+
+def test_request_beyond_the_most_connections_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_MAX_CONNECTIONS", 1)
+    first_is_read = asyncio.Event()
+
+    async def held_back(request: UpstreamRequest) -> None:
+        await request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na")
+        await first_is_read.wait()
+        await request.send(b"b")
+
+    async def scenario() -> tuple[bytes, bytes, int]:
+        async with serve_upstream(held_back, answer_by_number) as upstream, make_client() as http_client:
+            first = await http_client.send(upstream.provider(), WrittenRequest())
+            second = asyncio.create_task(http_client.read_all(upstream.provider(), WrittenRequest(body=b"2")))
+            await asyncio.sleep(0)
+            begun = len(upstream.requests)
+            first_is_read.set()
+            body = b"".join([chunk async for chunk in first])
+            return body, await second, begun
+
+    assert run(scenario()) == (b"ab", b"a body for 2", 1)
+
+
+def test_idle_connection_makes_room_for_another_origin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_MAX_CONNECTIONS", 1)
+
+    async def scenario() -> list[bytes]:
+        async with (
+            serve_upstream(answer_by_number, keep=True) as one,
+            serve_upstream(answer_by_number, keep=True) as other,
+            make_client() as http_client,
+        ):
+            requests = enumerate((one, other, one))
+            return [
+                await http_client.read_all(upstream.provider(), WrittenRequest(body=b"%d" % number))
+                for number, upstream in requests
+            ]
+
+    assert run(scenario()) == [b"a body for 0", b"a body for 1", b"a body for 2"]

@@ -1,17 +1,30 @@
 """TLS: a private certificate authority is trusted only if it is configured."""
 
 import asyncio
+import contextlib
 import datetime
 import ipaddress
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.client.upstream import KEY, STORY, STREAM, UpstreamRequest, prepared, serve_upstream
+from tests.client.upstream import (
+    KEY,
+    STORY,
+    STREAM,
+    UpstreamRequest,
+    http_response,
+    make_client,
+    prepared,
+    serve_upstream,
+)
+from tests.patience import PATIENCE_S
 
 from thinkaloud.client import Unreachable, ask
 from thinkaloud.transcript import Turn
@@ -47,13 +60,17 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
+def server_context(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
 async def ask_over_tls(certificate: Path) -> Turn:
     async def send_story(request: UpstreamRequest) -> None:
         await request.send(STREAM, *STORY)
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    async with serve_upstream(send_story, tls=context) as upstream:
+    async with serve_upstream(send_story, tls=server_context(certificate)) as upstream:
         return await ask(prepared(upstream.route()))
 
 
@@ -70,3 +87,51 @@ def test_an_unknown_authority_is_refused_with_what_to_do(
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     with pytest.raises(Unreachable, match="SSL_CERT_FILE"):
         asyncio.run(ask_over_tls(certificate))
+
+
+async def tunnel(request: UpstreamRequest) -> None:
+    """Connect to the origin that the request names, and pass bytes on in both directions."""
+    host, _, port = request.head.split()[1].rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    await request.send(b"HTTP/1.1 200 Connection established\r\nProxy-Agent: test\r\n\r\n")
+    await asyncio.gather(_pass_on(request.reader, writer), _pass_on(reader, request.writer))
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+    writer.close()
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("proxy_scheme", ["http", "https"])
+def test_tunnel_through_a_proxy_hides_the_request_and_is_kept(
+    proxy_scheme: str, new_loop: Callable[[], asyncio.AbstractEventLoop], certificate: Path
+) -> None:
+    async def answer(request: UpstreamRequest) -> None:
+        await request.send(http_response("200 OK", b'{"data":[]}'))
+
+    async def scenario() -> tuple[list[str], list[int]]:
+        tls = server_context(certificate)
+        async with (
+            serve_upstream(tunnel, tls=tls if proxy_scheme == "https" else None) as proxy,
+            serve_upstream(answer, keep=True, tls=tls) as upstream,
+        ):
+            environ = {
+                "ACME_KEY": KEY,
+                "SSL_CERT_FILE": str(certificate),
+                "https_proxy": f"{proxy_scheme}://me:p%40ss@127.0.0.1:{proxy.port}",
+            }
+            async with make_client(environ=environ) as client:
+                for _ in range(2):
+                    assert await client.fetch(upstream.provider(), "/models") == b'{"data":[]}'
+            return [request.head for request in proxy.requests], [one.connection for one in upstream.requests]
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        heads, connections = runner.run(asyncio.wait_for(scenario(), PATIENCE_S))
+    assert len(heads) == 1
+    assert heads[0].startswith("CONNECT 127.0.0.1:")
+    assert "Proxy-Authorization: Basic bWU6cEBzcw==" in heads[0]  # me:p@ss
+    assert KEY not in heads[0]
+    assert connections == [1, 1]

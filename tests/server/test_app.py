@@ -17,12 +17,10 @@ from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, TEST_ROUTES, GatewayThread, Headers, read_response, run_gateway
 
 from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server import run
 from thinkaloud.server.app import CSP, create_app
 from thinkaloud.server.auth import ListenConfig
 from thinkaloud.server.endpoint import ApiRoute, Grant
 from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.h11_limits import TimedH11Protocol
 from thinkaloud.server.http_limits import LimitedHttpProtocol
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.store.sqlite import open_database
@@ -445,19 +443,6 @@ def test_endless_headers_and_trailers_are_refused(
             if select.select([connection], [], [], 0.03)[0]:
                 break
         assert read_response(connection).status == 431
-
-
-def test_slow_headers_time_out_without_httptools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "_http_protocol", TimedH11Protocol.with_limits)
-    with run_gateway(tmp_path, settings=Settings(limits=SHORT_TIMEOUTS)) as gateway:
-        response = gateway.send(b"GET /who HTTP/1.1\r\nHost: loc")
-        assert (response.status, response.code) == (408, "too_slow")
-        assert gateway.request("/who").status == 200
-        with gateway.connect() as connection:
-            connection.sendall(b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert read_response(connection).status == 200
-            connection.sendall(b"GET /who HTTP/1.1\r\nHo")
-            assert read_response(connection).status == 408
 
 
 def test_slow_headers_time_out(hasty_gateway: GatewayThread) -> None:

@@ -4,19 +4,21 @@ The URL that is checked is the URL object that is used, so no second parser can 
 names are checked by the addresses they resolve to, at the time of connecting.
 """
 
+import asyncio
 import ipaddress
 import re
 import socket
 from collections.abc import Mapping
 from functools import lru_cache
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
+from aiohappyeyeballs import AddrInfoType
 from yarl import URL
 
 from thinkaloud.canon.errors import UnsafeAddress
 
 _LOOPBACK_NAME = "localhost"
+_NUMERIC_HOST = re.compile(r"[0-9.]+")
+"""What is no IP address may be an old spelling of one, such as 2130706433, which some resolvers accept."""
 _NAT64_NETWORKS = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 """The prefixes of translators from IPv6 to IPv4. The last 32 bits are the IPv4 address."""
 
@@ -79,8 +81,11 @@ def _check_base(name: str, base_url: str) -> URL:
         raise UnsafeAddress(f"The base URL of {name} uses {origin.scheme}, not http or https. {remedy}")
     if base.user is not None or base.password is not None or base.query_string or base.fragment:
         raise UnsafeAddress(f"The base URL of {name} has a user, a query or a fragment. {remedy}")
-    if _ip_address(origin.host or "") is not None:
-        _check_address(origin.host or "", name)
+    host = origin.host or ""
+    if _ip_address(host) is not None:
+        _check_address(host, name)
+    elif _NUMERIC_HOST.fullmatch(host):
+        raise UnsafeAddress(f"The host in the base URL of {name} is a number, but no IP address. {remedy}")
     return base
 
 
@@ -134,11 +139,6 @@ def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
     return _embedded_ipv4(address) or address
 
 
-def is_ip_address(host: str) -> bool:
-    """Return whether a host is an IP address."""
-    return _ip_address(host) is not None
-
-
 def _embedded_ipv4(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """Return the IPv4 address to which a mapped, 6to4 or NAT64 address leads; None if it is not one."""
     if isinstance(address, ipaddress.IPv4Address):
@@ -167,20 +167,10 @@ def redirect_origin(location: str) -> str:
         return "another path" if location.startswith("/") else "nowhere"
 
 
-class GuardedResolver(AbstractResolver):
-    """Resolves names with the system resolver and refuses unsafe addresses."""
-
-    def __init__(self) -> None:
-        self._system = ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Return the addresses to connect to."""
-        results = await self._system.resolve(host, port, family)
-        for result in results:
-            _check_address(result["host"], host)
-        return results
-
-    async def close(self) -> None:
-        """Do nothing: the resolver holds no resources."""
+async def resolve(host: str, port: int) -> list[AddrInfoType]:
+    """Return the addresses of a host, by the system's resolver. Unsafe ones are refused."""
+    loop = asyncio.get_running_loop()
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    for *_, address in addresses:
+        _check_address(str(address[0]), host)
+    return list(addresses)

@@ -8,8 +8,8 @@
 
 import os
 import socket
+import ssl
 
-import aiohttp
 import msgspec
 
 from thinkaloud.canon import LimitExceeded, ProviderFault
@@ -137,46 +137,57 @@ def _remedy(response: ErrorResponse, key: str) -> str:
     return "Correct the request, then retry."
 
 
-class InvalidHttp(aiohttp.ClientError):
+class InvalidHttp(OSError):
     """The server sent something that is not HTTP."""
 
 
-def unreachable_error(name: str, origin: str, error: Exception, timeouts: Timeouts) -> Unreachable:
-    """Build the error for a request that got no response.
+class ConnectTimeout(OSError):
+    """No connection was made in time."""
 
-    The HTTP library's own exception holds the request with its headers, and so the key: it must not be
-    chained.
-    """
+
+class ProxyUnreachable(OSError):
+    """The proxy does not answer."""
+
+
+class ProxyRefused(OSError):
+    """The proxy refused to connect to the provider."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+def unreachable_error(name: str, origin: str, error: OSError, timeouts: Timeouts) -> Unreachable:
+    """Build the error for a request that got no response."""
     prefix = f"Cannot reach {name} at {origin}:"
     match error:
-        case aiohttp.ConnectionTimeoutError():
+        case ConnectTimeout():
             reason = (
                 f"no connection within {timeouts.connect_s:g} s. Check the network and the proxy variables."
             )
             return Unreachable(f"{prefix} {reason}", retryable=True)
-        case TimeoutError():
+        case TimeoutError(errno=None):
             return no_answer_error(name, origin, timeouts, connection_lost=False)
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+        case ssl.SSLError() | ssl.CertificateError():
             reason = "its TLS certificate or configuration was rejected. "
             reason += (
                 "If a private authority signed the certificate, set SSL_CERT_FILE to the authority's file."
             )
             return Unreachable(f"{prefix} {reason}")
-        case aiohttp.ClientConnectorDNSError():
+        case socket.gaierror():
             reason = "the host name does not resolve. Check base_url and the network connection."
             return Unreachable(f"{prefix} {reason}", retryable=True)
-        case aiohttp.ClientHttpProxyError():
+        case ProxyRefused():
             return Unreachable(f"{prefix} the proxy answered HTTP {error.status}. Check the proxy variables.")
-        case aiohttp.ClientProxyConnectionError():
+        case ProxyUnreachable():
             return Unreachable(
                 f"{prefix} the proxy does not answer. Check the proxy variables.", retryable=True
             )
-        case aiohttp.InvalidURL():
-            return Unreachable(f"{prefix} the URL is invalid. Nothing was sent. Correct base_url.")
-        case aiohttp.ClientResponseError() | InvalidHttp():
+        case InvalidHttp():
             return Unreachable(f"{prefix} the response is not valid HTTP. Check base_url.")
-        case aiohttp.ClientConnectorError() | OSError(errno=int()):
-            reason = f"{_system_reason(error)}. Check base_url and that the server is running."
+        case OSError(errno=int(number)):
+            # asyncio writes the address into `strerror`, as Python writes it.
+            reason = f"{os.strerror(number).lower()}. Check base_url and that the server is running."
             return Unreachable(f"{prefix} {reason}", retryable=True)
     return no_answer_error(name, origin, timeouts, connection_lost=True)
 
@@ -191,15 +202,6 @@ def no_answer_error(name: str, origin: str, timeouts: Timeouts, *, connection_lo
         "Retry, or raise first_byte_s in Timeouts (`thinkaloud serve --first-byte-timeout`) if the model "
         "thinks longer before it answers."
     )
-
-
-def _system_reason(error: Exception) -> str:
-    cause = getattr(error, "os_error", error)
-    if isinstance(cause, socket.gaierror):
-        return "the host name does not resolve"
-    # asyncio writes the address into `strerror`, as Python writes it.
-    number = getattr(cause, "errno", None)
-    return os.strerror(number).lower() if number else "the connection failed"
 
 
 def limit_exceeded(what: str, limit: int) -> LimitExceeded:

@@ -9,7 +9,6 @@ retried; after it, nothing is retried.
 
 import asyncio
 import contextlib
-import io
 import itertools
 import os
 import random
@@ -20,9 +19,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-import aiohttp
 from yarl import URL
 
 import thinkaloud
@@ -31,7 +29,6 @@ from thinkaloud.canon.errors import UnsafeAddress
 from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
 from thinkaloud.client.address import (
-    GuardedResolver,
     fill_address,
     may_send_key,
     proxy_for,
@@ -39,6 +36,7 @@ from thinkaloud.client.address import (
     request_url,
 )
 from thinkaloud.client.auth_headers import auth_headers, aws_headers, signs_requests
+from thinkaloud.client.connection import ConnectionPool, HttpConnection, HttpResponse, Origin
 from thinkaloud.client.errors import (
     ConnectionLost,
     ErrorResponse,
@@ -52,7 +50,6 @@ from thinkaloud.client.errors import (
 )
 from thinkaloud.client.http_request import GetRequest, HttpRequest
 from thinkaloud.client.response import (
-    MIB,
     SIZE_LIMITS,
     Inflater,
     OpenResponse,
@@ -68,18 +65,9 @@ from thinkaloud.client.retry import (
     retry_after_ms,
     should_retry,
 )
-from thinkaloud.client.transports import (
-    AiohttpResponse,
-    ConnectionUse,
-    TrackedRequest,
-    connection_use,
-    make_pool,
-)
 
-if TYPE_CHECKING:
-    from thinkaloud.client.connection import ConnectionPool, HttpConnection, HttpResponse
-
-_MAX_CONNECTIONS = 1000
+_MAX_CONNECTIONS = 2000
+"""More requests wait for a connection."""
 _ERROR_BODY_TIMEOUT_S = 5.0
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -111,11 +99,18 @@ class _PreparedCall:
     def method(self) -> str:
         return "POST" if self.http_request.body else "GET"
 
-    def send(self, connection: "HttpConnection") -> "HttpResponse | None":
-        """Send the request over this connection; None if a header breaks a line, which aiohttp refuses."""
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.url.raw_host or "", self.url.port or 0, self.url.scheme == "https", self.proxy)
+
+    def send(self, connection: HttpConnection) -> HttpResponse:
+        """Send the request over this connection."""
         headers = self.headers()
         if not all(map(str.isprintable, headers.values())):
-            return None
+            raise Refused(
+                f"A header for {self.provider.name} has a line break or another control character, so "
+                "nothing was sent. Check the key for characters that do not belong to it."
+            )
         return connection.send(self.method, self.url, headers, self.http_request.body)
 
     def headers(self) -> dict[str, str]:
@@ -128,10 +123,6 @@ class _PreparedCall:
         content_type, body = headers.get("Content-Type", ""), self.http_request.body
         environment = self.environment
         return headers | aws_headers(self.url, content_type, body, environment.environ, environment.now_s())
-
-    def body(self) -> bytes | io.BytesIO | None:
-        body = self.http_request.body
-        return io.BytesIO(body) if len(body) > MIB else body or None  # a large body is sent in chunks
 
     def hide_key(self, text: str) -> str:
         """Return the text without the key, in case the provider quoted it."""
@@ -154,37 +145,27 @@ class Client:
         self.limits = limits
         self._environment = environment or ClientEnvironment()
         self._keys: dict[str, keys.Secret | None] = {}
-        self._session: aiohttp.ClientSession | None = None
         self._pool: ConnectionPool | None = None
 
     @property
     def opened(self) -> bool:
         """Whether the client is open."""
-        return self._session is not None
+        return self._pool is not None
 
     async def __aenter__(self) -> Self:
-        if self._session is not None:
+        if self._pool is not None:
             raise Refused("This client is already open. Share it, or create another one.")
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=GuardedResolver()),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            request_class=TrackedRequest,
-            timeout=aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect_s),
-            auto_decompress=False,
-            max_line_size=self.limits.header_bytes,
-            max_field_size=self.limits.header_bytes,
+        self._pool = ConnectionPool(
+            self.timeouts.connect_s, self.limits, lambda: self._tls, most=_MAX_CONNECTIONS
         )
-        self._pool = make_pool(self.timeouts, self.limits, _MAX_CONNECTIONS)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session, self._session = self._session, None
-        if self._pool is not None:
-            self._pool.close()
-        if session is not None:
-            await session.close()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     async def send(self, provider: Provider, http_request: HttpRequest) -> ResponseStream:
         """Send a request and wait for the first byte of its response, with retries.
@@ -270,58 +251,26 @@ class Client:
         A fault on a reused connection is tried again at once: the server may have closed the idle connection,
         which says nothing about the server's health.
         """
-        use = ConnectionUse()
-        outcome = await self._try(call, use)
-        if use.used_before and isinstance(outcome, Unreachable) and outcome.retryable:
-            return await self._try(call, ConnectionUse())
+        outcome, reused = await self._try(call)
+        if reused and isinstance(outcome, Unreachable) and outcome.retryable:
+            outcome, _ = await self._try(call)
         return outcome
 
-    async def _try(self, call: _PreparedCall, use: ConnectionUse) -> ResponseStream | ProviderFault:
-        if self._session is None:
+    async def _try(self, call: _PreparedCall) -> tuple[ResponseStream | ProviderFault, bool]:
+        """Return the outcome, and whether the connection had been used before."""
+        if self._pool is None:
             raise Refused("This client is not open, so it cannot send. Use it inside `async with client:`.")
         sent_s = asyncio.get_running_loop().time()
-        token = connection_use.set(use)
+        reused = False
         try:
             async with asyncio.timeout(self.timeouts.first_byte_s):
-                response = await self._request(call, use) or await self._request_by_aiohttp(call)
-            return await self._check_response(call, response, sent_s)
-        except (aiohttp.ClientError, OSError) as error:
-            use.drop()
-            return unreachable_error(call.provider.name, str(call.url.origin()), error, self.timeouts)
-        except BaseException:
-            use.drop()
-            raise
-        finally:
-            connection_use.reset(token)
-
-    async def _request(self, call: _PreparedCall, use: ConnectionUse) -> OpenResponse | None:
-        """Send a request over a connection of our own; None if aiohttp has to send it."""
-        if self._pool is None or call.proxy is not None:
-            return None
-        connection = await self._pool.acquire(call.url, self._tls if call.url.scheme == "https" else None)
-        if connection is None:
-            return None
-        use.used_before = connection.used_before
-        response = use.response = call.send(connection)
-        if response is None:
-            connection.close()
-            return None
-        await response.wait_for_head()
-        return response
-
-    async def _request_by_aiohttp(self, call: _PreparedCall) -> OpenResponse:
-        assert self._session is not None
-        return AiohttpResponse(
-            await self._session.request(
-                call.method,
-                call.url,
-                headers=call.headers(),
-                data=call.body(),
-                allow_redirects=False,
-                proxy=call.proxy,
-                ssl=self._tls if call.url.scheme == "https" else True,
-            )
-        )
+                connection = await self._pool.acquire(call.origin)
+                reused = connection.used_before
+                response = await _send_and_wait(call, connection)
+            return await self._check_response(call, response, sent_s), reused
+        except OSError as error:
+            fault = unreachable_error(call.provider.name, str(call.url.origin()), error, self.timeouts)
+            return fault, reused
 
     async def _check_response(
         self, call: _PreparedCall, response: OpenResponse, sent_s: float
@@ -343,6 +292,9 @@ class Client:
             return no_answer_error(
                 call.provider.name, str(call.url.origin()), self.timeouts, connection_lost=connection_lost
             )
+        except BaseException:
+            stream.close()
+            raise
         stream.waited_ms = round((clock() - sent_s) * 1000)
         return stream
 
@@ -372,7 +324,7 @@ class Client:
 
     async def _error_body(self, response: OpenResponse, encoding: str) -> bytes:
         body = bytearray()
-        with contextlib.suppress(aiohttp.ClientError, OSError):
+        with contextlib.suppress(OSError):
             async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
                 while len(body) < self.limits.error_bytes and (chunk := await response.read()):
                     body += chunk
@@ -380,3 +332,14 @@ class Client:
         if encoding in ("", "identity") or not can_inflate(encoding):
             return bytes(body[: self.limits.error_bytes])
         return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]
+
+
+async def _send_and_wait(call: _PreparedCall, connection: HttpConnection) -> HttpResponse:
+    """Send a request and wait for the head of its response. A connection on which this fails is dropped."""
+    try:
+        response = call.send(connection)
+        await response.wait_for_head()
+    except BaseException:
+        connection.abort()
+        raise
+    return response

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-import aiohttp
 import msgspec
 
 from thinkaloud.canon import BadFrame, ProviderFault
@@ -166,7 +165,7 @@ class OpenResponse(Protocol):
         """The media type of the body, without parameters."""
 
     async def read(self) -> bytes:
-        """Return the next bytes of the body; none at its end. Raises `ClientError` or `OSError`."""
+        """Return the next bytes of the body; none at its end. Raises `OSError`."""
 
     def take_buffered(self) -> bytes:
         """Return the bytes that arrived before the connection broke."""
@@ -264,7 +263,7 @@ class ResponseStream:
         """Return the rest if it ends soon, and keep the connection for the next request; else drop it."""
         held, rest = b"".join(self._slices), b""
         try:
-            with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+            with contextlib.suppress(OSError):
                 async with asyncio.timeout(_DRAIN_S):
                     while len(rest) < _DRAIN_BYTES and (chunk := await self._response.read()):
                         rest += chunk
@@ -277,7 +276,7 @@ class ResponseStream:
         self._stall_timer.start(self._limit_s)
         try:
             chunk = await self._response.read()
-        except (aiohttp.ClientError, OSError):
+        except OSError:
             chunk = self._response.take_buffered()
             self._fault = self._break_error()
         finally:

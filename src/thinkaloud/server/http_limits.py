@@ -1,21 +1,51 @@
 """uvicorn's HTTP protocol with limits. By itself it accepts headers and trailers of any length and time.
 
-Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message.
+Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message. A
+request that is refused here never reaches the application, so its response is written to the transport as
+bytes.
 """
+
+import asyncio
+from http import HTTPStatus
+from typing import Any, Self, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from thinkaloud.server.app import JSON, SECURITY_HEADERS
 from thinkaloud.server.endpoint import ABORT_EXTENSION
-from thinkaloud.server.errors import BadRequest, HeadersTooLarge
-from thinkaloud.server.header_timeout import HeaderTimeout
+from thinkaloud.server.errors import (
+    BadRequest,
+    HeadersTooLarge,
+    HttpRefusal,
+    RequestTimeout,
+    error_response,
+)
+from thinkaloud.server.limits import GatewayLimits
 
 
-class LimitedHttpProtocol(HeaderTimeout, HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """One client connection with limits on header size and time."""
 
+    limits = GatewayLimits()
+    _timeout: asyncio.TimerHandle | None = None
     _bytes_without_progress = 0
     _progressed = False
     _in_headers = False
+
+    @classmethod
+    def with_limits(cls, limits: GatewayLimits) -> type[Self]:
+        """Return a subclass with these limits. uvicorn takes a class and creates the instances itself."""
+        return type(cls.__name__, (cls,), {"limits": limits})
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the timeout for the first headers."""
+        super().connection_made(cast(asyncio.Transport, transport))
+        self._start_timeout()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the timeout."""
+        self._cancel_timeout()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse the data. Refuse the connection after too many bytes without progress."""
@@ -67,6 +97,25 @@ class LimitedHttpProtocol(HeaderTimeout, HttpToolsProtocol):
         """Refuse data that is not HTTP. Overridden because uvicorn's own response is not JSON."""
         self._refuse(BadRequest("The data is not a valid HTTP/1.1 request. Send one."))
 
+    def _start_timeout(self) -> None:
+        seconds = self.limits.head_s
+        refusal = RequestTimeout(f"The headers did not arrive within {seconds:g} s. Send the request again.")
+        self._timeout = self.loop.call_later(seconds, self._refuse, refusal)
+
+    def _cancel_timeout(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None
+
+    def _refuse(self, refusal: HttpRefusal) -> None:
+        """Send the error and close. If another response has started, only close."""
+        if self.transport.is_closing():
+            return
+        cycle: Any = getattr(self, "cycle", None)  # there is none before the first request
+        if cycle is None or not cycle.response_started or cycle.response_complete:
+            self.transport.write(_response_bytes(refusal))
+        self.transport.close()
+
     def _host_matches(self) -> bool:
         """Return whether a URL in absolute form names the same host as the Host header."""
         if self.url.startswith((b"/", b"*")):
@@ -74,3 +123,17 @@ class LimitedHttpProtocol(HeaderTimeout, HttpToolsProtocol):
         scheme, _, target = self.url.lower().partition(b"://")
         host_headers = [value.lower() for name, value in self.headers if name == b"host"]
         return scheme == b"http" and host_headers == [target.partition(b"/")[0]]
+
+
+def _response_bytes(refusal: HttpRefusal) -> bytes:
+    """Return a whole response that closes the connection."""
+    response = error_response(refusal)
+    body = response.body
+    headers = [
+        (b"content-type", JSON.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        *SECURITY_HEADERS,
+    ]
+    status_line = f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\n".encode()
+    return status_line + b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n" + body

@@ -29,6 +29,7 @@ from thinkaloud.server.auth import (
     new_start_token,
 )
 from thinkaloud.server.endpoint import ApiRoute
+from thinkaloud.server.http_limits import LimitedHttpProtocol
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.routes import ROUTES
 
@@ -251,7 +252,7 @@ class _Server(uvicorn.Server):
 def _uvicorn_config(app: ASGIApp, limits: GatewayLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_http_protocol(limits),
+        http=LimitedHttpProtocol.with_limits(limits),
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -262,20 +263,7 @@ def _uvicorn_config(app: ASGIApp, limits: GatewayLimits) -> uvicorn.Config:
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
-        h11_max_incomplete_event_size=limits.header_bytes,
     )
-
-
-def _http_protocol(limits: GatewayLimits) -> Any:
-    try:
-        from thinkaloud.server.http_limits import LimitedHttpProtocol
-    except ModuleNotFoundError as error:
-        if error.name != "httptools":
-            raise
-        from thinkaloud.server.h11_limits import TimedH11Protocol  # slower
-
-        return TimedH11Protocol.with_limits(limits)
-    return LimitedHttpProtocol.with_limits(limits)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
