@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import sqlite3
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from io import StringIO
@@ -132,6 +133,23 @@ def test_output_that_cannot_be_written_is_an_error_in_one_line(
     assert capsys.readouterr().err == (
         "thinkaloud: The output could not be written: No space left on device. Free some disk space.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("ask -", "The prompt is empty"),
+        ("keys set openai", "empty"),
+        ("chat", "The chat needs a terminal"),
+        ("replay -", "- is empty"),
+    ],
+)
+def test_closed_input_is_empty(words: str, message: str, home: UserHome) -> None:
+    command = f"{sys.executable} -m thinkaloud {words} <&-"
+    completed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert message in completed.stderr
+    assert "Traceback" not in completed.stderr
 
 
 @pytest.mark.usefixtures("home")

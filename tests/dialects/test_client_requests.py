@@ -256,6 +256,53 @@ def test_documents_and_images_in_results_are_kept() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("dialect", "fields", "ignored"),
+    [
+        (
+            "openai_chat",
+            {
+                "presence_penalty": 0.5,
+                "parallel_tool_calls": False,
+                "top_k": 5,
+                "logprobs": False,
+                "user": "me",
+            },
+            ("presence_penalty", "parallel_tool_calls", "top_k"),
+        ),
+        ("openai_chat", {"parallel_tool_calls": True, "modalities": ["text"], "verbosity": "medium"}, ()),
+        (
+            "openai_responses",
+            {"truncation": "auto", "text": {"verbosity": "low"}, "max_tool_calls": 2, "store": True},
+            ("truncation", "max_tool_calls", "text.verbosity"),
+        ),
+        (
+            "anthropic_messages",
+            {"top_k": 5, "metadata": {"user_id": "me"}, "new_field": 1},
+            ("top_k", "new_field"),
+        ),
+        ("ollama", {"options": {"num_ctx": 4096, "seed": 1}, "keep_alive": "5m"}, ("options.num_ctx",)),
+        ("ollama", {"options": None}, ()),
+    ],
+)
+def test_fields_that_could_change_the_answer_and_are_not_honoured_are_named(
+    dialect: str, fields: dict[str, Any], ignored: tuple[str, ...]
+) -> None:
+    assert parse(dialect, BODIES[dialect] | fields).ignored == ignored
+
+
+@pytest.mark.parametrize(
+    ("dialect", "fields"),
+    [
+        ("openai_chat", {"response_format": {"type": "json_object"}}),
+        ("openai_responses", {"text": {"format": {"type": "json_object"}}}),
+        ("ollama", {"format": "json"}),
+    ],
+)
+def test_json_mode_asks_for_an_object(dialect: str, fields: dict[str, Any]) -> None:
+    assert parse(dialect, BODIES[dialect] | fields).output_schema == {"type": "object"}
+
+
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "ollama", "ag_ui"])
 def test_image_in_a_tool_result_is_kept(dialect: str) -> None:
     url = f"data:image/png;base64,{PNG}"

@@ -65,7 +65,7 @@ export const PORTUGUESE_ERRORS: [english: string, portuguese: string][] = [
   ["The entries of exchange {} are not numbered 0, 1, 2 and so on. Export the session again.", "As entradas da resposta {} não estão numeradas 0, 1, 2 e assim por diante. Exporte a sessão de novo."],
   ["The proxy requires a user and a password: add them to the URL in the proxy variable.", "O proxy exige usuário e senha: acrescente-os à URL na variável de proxy."],
   ["Not found: it does not exist, was deleted, or belongs to another user. Check the id.", "Não encontrado: não existe, foi excluído ou pertence a outro usuário. Verifique o id."],
-  ["The request has neither a prompt nor a tool result. Send `prompt` or `tool_results`.", "O pedido não tem pergunta nem resultado de ferramenta. Envie `prompt` ou `tool_results`."],
+  ["The request has neither a prompt nor a tool result. Send a message with text, an image, a file or a tool result.", "O pedido não tem pergunta nem resultado de ferramenta. Envie uma mensagem com texto, imagem, arquivo ou resultado de ferramenta."],
   ["This conversation is being imported by another request. Try again when it has ended.", "Esta conversa está sendo importada por outro pedido. Tente de novo quando ele terminar."],
   ["Line {}: the file ends here, before its list is complete. Download or copy it again.", "Linha {}: o arquivo termina aqui, antes do fim da lista. Baixe ou copie o arquivo de novo."],
   ["The gateway was stopped before this turn ended. The text so far is kept. Ask again.", "O gateway foi parado antes do fim desta resposta. O texto até aqui está guardado. Pergunte de novo."],

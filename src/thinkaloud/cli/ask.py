@@ -91,7 +91,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--show-thinking",
         choices=tuple(ShowThinking),
-        type=ShowThinking,
         help="how much of the thinking to show (default: show, or hide if your settings hide it); on a "
         f"terminal the key {SHOW_KEY} shows and hides it",
     )
@@ -146,7 +145,7 @@ class AskOutput:
     """Writes the turn in the format of `--format`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        writer = plain_writer(options.lang, options.show_thinking)
+        writer = plain_writer(options.lang, ShowThinking(options.show_thinking))
         self.live = LiveOutput(writer)
         self._format = options.format
         self.turn = writer.turn

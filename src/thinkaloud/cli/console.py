@@ -121,7 +121,13 @@ class ProgressLine:
 
 
 def open_missing_streams() -> None:
-    """Open the null device for a standard stream that the caller closed, as in `thinkaloud sessions >&-`."""
+    """Open the null device for a standard stream that the caller closed, as in `thinkaloud sessions >&-`.
+
+    Standard input comes first: the null device takes the lowest free number, which is its own. Otherwise the
+    next file that is opened would be read as standard input.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

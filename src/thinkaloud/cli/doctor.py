@@ -87,7 +87,15 @@ def _guarded(name: str, check: Callable[[], Iterator[tuple[str, str]]]) -> Itera
 def _check_home() -> Iterator[tuple[str, str]]:
     folder = home_folder()
     if not folder.exists():
-        yield NOTE, f"{folder} does not exist yet. It is created when something is stored."
+        parent = next(one for one in folder.parents if one.exists())
+        if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
+            yield NOTE, f"{folder} does not exist yet. It is created when something is stored."
+        else:
+            yield (
+                PROBLEM,
+                f"{folder} does not exist, and it cannot be created in {parent}. Set THINKALOUD_HOME to a "
+                "folder that you can write, or ask with --no-save.",
+            )
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield PROBLEM, f"{folder} cannot be read and written. Run: chmod u+rwx {folder}"
     else:

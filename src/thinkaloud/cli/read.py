@@ -173,6 +173,8 @@ def _run_replay(options: argparse.Namespace) -> int:
             f"{options.file} is not a recorded turn: {error}. "
             "Record one with `thinkaloud ask --format ndjson`."
         )
+    if not entries:
+        return print_error(f"{options.file} is empty. Record a turn with `thinkaloud ask --format ndjson`.")
     print(clean(words.text("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
     writer = plain_writer(options.lang)
     previous_ms: int | None = None

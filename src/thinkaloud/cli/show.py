@@ -36,7 +36,6 @@ def add_show(parser: argparse.ArgumentParser) -> None:
         "--show-thinking",
         choices=tuple(ShowThinking),
         default=ShowThinking.SHOW,
-        type=ShowThinking,
         help="how much of the thinking to show (default: show)",
     )
     add_json_option(parser, "one object with a list of turns")
@@ -111,7 +110,7 @@ def _print_turn(turn: PastTurn, options: argparse.Namespace, prompts_to: TextIO)
     if turn.state == "running":
         text = command_words(options.lang).text("runs", name=f"thinkaloud watch {turn.id}")
         print(text, file=sys.stderr, flush=True)
-    writer = plain_writer(options.lang, options.show_thinking)
+    writer = plain_writer(options.lang, ShowThinking(options.show_thinking))
     for entry in turn.entries:
         writer.feed(entry)
     print(file=prompts_to, flush=True)

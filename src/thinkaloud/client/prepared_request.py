@@ -94,10 +94,11 @@ def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
     """Parse a thinking level ("high") or a token budget (4096); None keeps the model's default."""
     if thinking is None or thinking == "":
         return ThinkingSetting()
-    if isinstance(thinking, int) or thinking.isdecimal():
-        return ThinkingSetting(budget_tokens=int(thinking))
+    text = str(thinking)
+    if text.isdecimal():
+        return ThinkingSetting(budget_tokens=int(text))
     try:
-        return ThinkingSetting(level=ThinkingLevel(thinking))
+        return ThinkingSetting(level=ThinkingLevel(text))
     except ValueError:
         levels = ", ".join(ThinkingLevel)
         raise Refused(

@@ -1,7 +1,7 @@
 """A client's request in any dialect: the conversation as the client keeps it, and what it asks for.
 
-Clients send more fields than a gateway knows, so unknown ones are passed over. What would change the answer
-and cannot be honoured is named in `ignored`; what is no request at all is refused.
+Clients send more fields than a gateway knows, so unknown ones are passed over. Those that could change the
+answer are named in `ignored`; what is no request at all is refused.
 """
 
 import base64
@@ -150,6 +150,53 @@ def decode_request(decoder: msgspec.json.Decoder[_T], body: bytes) -> _T:
         raise Refused(f"The request cannot be read: {error}. Correct it, and send it again.") from None
     except RecursionError:
         raise Refused("The request is nested too deeply. Send a flatter one.") from None
+
+
+JSON_OBJECT: dict[str, Any] = {"type": "object"}
+"""The schema of JSON mode, in which the answer is any JSON object."""
+
+_WITHOUT_EFFECT = frozenset(
+    {
+        "betas",
+        "cache_control",
+        "client_metadata",
+        "include",
+        "keep_alive",
+        "metadata",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream_options",
+        "user",
+    }
+)
+"""Fields that change bookkeeping, price or transport, and not the answer."""
+_NEUTRAL_VALUES = frozenset((b"null", b"false", b"0", b"0.0", b'""', b"[]", b"{}"))
+_DEFAULT_VALUES = {
+    "modalities": b'["text"]',
+    "parallel_tool_calls": b"true",
+    "truncation": b'"disabled"',
+    "verbosity": b'"medium"',
+}
+"""Values that a client may send as well as leave out."""
+_MOST_IGNORED = 20
+_fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def ignored_fields(data: bytes | msgspec.Raw, honoured: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Return the names of the fields of an object that are not honoured and could change the answer."""
+    known = frozenset(honoured.__struct_fields__) | _WITHOUT_EFFECT
+    fields = _fields_decoder.decode(data)
+    names = [name[:64] for name in fields if name not in known and _has_effect(name, bytes(fields[name]))]
+    return tuple(names[:_MOST_IGNORED])
+
+
+def _has_effect(name: str, value: bytes) -> bool:
+    if name in _DEFAULT_VALUES:
+        return value not in (b"null", _DEFAULT_VALUES[name])
+    return value not in _NEUTRAL_VALUES
 
 
 def image_from_url(url: str) -> Image:

@@ -212,7 +212,10 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
     message = UserMessage(storable(body.prompt), images, files)
     prompt = (message,) if body.prompt.strip() or images or files else ()
     if not results and not prompt:
-        raise Refused("The request has neither a prompt nor a tool result. Send `prompt` or `tool_results`.")
+        raise Refused(
+            "The request has neither a prompt nor a tool result. Send a message with text, an image, a file "
+            "or a tool result."
+        )
     if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
         raise PayloadTooLarge(
             f"The prompt and the tool results are longer than {limits.prompt_chars:,} characters "

@@ -34,6 +34,7 @@ from thinkaloud.store.sqlite_pages import pages_with_remains, zero_unused_space
 
 logger = logging.getLogger(__name__)
 
+_FILE_START = b"SQLite format 3\0"
 READER_THREADS = 4
 LONG_READER_THREADS = 2
 """For exports. More would only share the same processor."""
@@ -356,6 +357,9 @@ def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
         raise Refused(
             f"There is no database {path}. Give the path of its file, or of the folder that has it."
         )
+    if os.access(path, os.R_OK) and _first_bytes(path) not in (b"", _FILE_START):
+        # Before the lock, which is a file beside it.
+        raise Refused(f"{path} is not a database. Give the path of one.")
     with FileLock(lock_path(path)) as lock:
         if not lock.held:
             raise _in_use(path)
@@ -366,13 +370,16 @@ def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
                 yield conn
         except DBAPIError as error:
             _refuse_damaged(path, error)
-            if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-                raise Refused(f"{path} is not a database. Give the path of one.") from None
             if reason := disk_problem(error.orig, path):
                 raise Refused(f"{path} cannot be read: {reason}. {disk_remedy(reason)}") from None
             raise
         finally:
             engine.dispose()
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(_FILE_START))
 
 
 def _refuse_damaged(path: Path, error: DBAPIError) -> None:

@@ -20,6 +20,7 @@ from thinkaloud.dialects.client_request import (
     checked_image,
     checked_pdf,
     decode_request,
+    ignored_fields,
     image_from_url,
     joined_message,
     sampling,
@@ -31,7 +32,6 @@ from thinkaloud.dialects.message import raw_json
 
 BILLING_LINE = "x-anthropic-billing-header:"
 _FILE_TYPES = ("image", "document")
-_IGNORED_FIELDS = ("compaction", "container", "context_management", "fallbacks", "mcp_servers", "top_k")
 MESSAGE_PREFIX = "msg_"
 _TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
@@ -112,12 +112,6 @@ class _Body(msgspec.Struct):
     top_p: float | None = None
     stop_sequences: list[str] | None = None
     thread: _Thread | None = None
-    compaction: Any = None
-    container: Any = None
-    context_management: Any = None
-    fallbacks: Any = None
-    mcp_servers: Any = None
-    top_k: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -151,7 +145,7 @@ def parse_request(data: bytes) -> ClientRequest:
         continues=thread.previous_message_id.removeprefix(MESSAGE_PREFIX),
         thread=thread.type,
         ignored=(
-            *(name for name in _IGNORED_FIELDS if getattr(body, name)),
+            *ignored_fields(data, _Body),
             *(f"the tool {name[:64]}" for name in server_tools),
         ),
     )

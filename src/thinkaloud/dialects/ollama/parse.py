@@ -7,12 +7,14 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
 from thinkaloud.dialects.client_request import (
+    JSON_OBJECT,
     ClientAnswer,
     ClientRequest,
     ClientStep,
     ClientThought,
     checked_image,
     decode_request,
+    ignored_fields,
     joined_message,
     json_text,
     sampling,
@@ -61,18 +63,19 @@ class _Body(msgspec.Struct):
     tools: list[_Tool] | None = None
     stream: bool | None = None
     think: bool | str | None = None
-    options: _ModelOptions | None = None
+    options: msgspec.Raw = msgspec.Raw(b"{}")
     format: str | dict[str, Any] | None = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
+_options_decoder = msgspec.json.Decoder(_ModelOptions | None)
 
 
 def parse_request(data: bytes) -> ClientRequest:
     """Parse the body of a request."""
     body = decode_request(_decoder, data)
     system = [message.content or "" for message in body.messages if message.role == "system"]
-    options = body.options or _ModelOptions()
+    options = decode_request(_options_decoder, bytes(body.options)) or _ModelOptions()
     limit = options.num_predict
     return ClientRequest(
         model=body.model.removesuffix(":latest"),
@@ -85,9 +88,20 @@ def parse_request(data: bytes) -> ClientRequest:
         thinking=_thinking(body.think),
         max_tokens=limit if limit is not None and limit > 0 else None,
         sampling=sampling(options.temperature, options.top_p, options.stop, options.seed),
-        output_schema=body.format if isinstance(body.format, dict) else None,
+        output_schema=JSON_OBJECT if body.format == "json" else _schema(body.format),
         stream=body.stream is not False,
+        ignored=(*ignored_fields(data, _Body), *_ignored_options(body.options)),
     )
+
+
+def _schema(output_format: str | dict[str, Any] | None) -> dict[str, Any] | None:
+    return output_format if isinstance(output_format, dict) else None
+
+
+def _ignored_options(options: msgspec.Raw) -> list[str]:
+    if bytes(options) == b"null":
+        return []
+    return [f"options.{name}" for name in ignored_fields(options, _ModelOptions)]
 
 
 def _thinking(think: bool | str | None) -> str | None:

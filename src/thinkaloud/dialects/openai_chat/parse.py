@@ -7,11 +7,13 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolCall, ToolMessage
 from thinkaloud.dialects.client_request import (
+    JSON_OBJECT,
     ClientAnswer,
     ClientRequest,
     ClientStep,
     ClientThought,
     decode_request,
+    ignored_fields,
     image_from_url,
     joined_message,
     json_text,
@@ -20,8 +22,6 @@ from thinkaloud.dialects.client_request import (
     tool_definition,
     unsupported_part,
 )
-
-_IGNORED_FIELDS = ("logit_bias", "logprobs", "top_logprobs", "modalities", "audio", "prediction")
 
 
 class _Url(msgspec.Struct):
@@ -110,12 +110,6 @@ class _Body(msgspec.Struct):
     stop: str | list[str] | None = None
     seed: int | None = None
     response_format: _ResponseFormat | None = None
-    logit_bias: Any = None
-    logprobs: Any = None
-    top_logprobs: Any = None
-    modalities: Any = None
-    audio: Any = None
-    prediction: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Body)
@@ -144,14 +138,16 @@ def parse_request(data: bytes) -> ClientRequest:
         output_schema=_output_schema(body.response_format),
         stream=bool(body.stream),
         include_usage=bool(body.stream_options and body.stream_options.include_usage),
-        ignored=tuple(name for name in _IGNORED_FIELDS if getattr(body, name)),
+        ignored=ignored_fields(data, _Body),
     )
 
 
 def _output_schema(response_format: _ResponseFormat | None) -> dict[str, Any] | None:
-    if response_format is None or response_format.json_schema is None:
+    if response_format is None:
         return None
-    return response_format.json_schema.schema
+    if response_format.type == "json_object":
+        return JSON_OBJECT
+    return response_format.json_schema.schema if response_format.json_schema else None
 
 
 def _thinking(body: _Body) -> str | int | None:

@@ -11,11 +11,13 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage
 from thinkaloud.dialects.client_request import (
+    JSON_OBJECT,
     ClientAnswer,
     ClientRequest,
     ClientStep,
     ClientThought,
     decode_request,
+    ignored_fields,
     image_from_url,
     joined_message,
     json_text,
@@ -83,6 +85,7 @@ class _TextFormat(msgspec.Struct):
 
 class _TextOptions(msgspec.Struct):
     format: _TextFormat | None = None
+    verbosity: str | None = None
 
 
 class _Body(msgspec.Struct):
@@ -132,12 +135,26 @@ def parse_request(data: bytes) -> ClientRequest:
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
         sampling=sampling(body.temperature, body.top_p),
-        output_schema=body.text.format.schema if body.text and body.text.format else None,
+        output_schema=_output_schema(body.text or _TextOptions()),
         stream=bool(body.stream),
         refers_to_ids=body.store is not False,
         continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
-        ignored=tuple(f"the tool of type {name}" for name in other_tools),
+        ignored=(
+            *ignored_fields(data, _Body),
+            *_ignored_text_options(body.text or _TextOptions()),
+            *(f"the tool of type {name}" for name in other_tools),
+        ),
     )
+
+
+def _output_schema(options: _TextOptions) -> dict[str, Any] | None:
+    if options.format is None:
+        return None
+    return JSON_OBJECT if options.format.type == "json_object" else options.format.schema
+
+
+def _ignored_text_options(options: _TextOptions) -> tuple[str, ...]:
+    return ("text.verbosity",) if options.verbosity not in (None, "medium") else ()
 
 
 def _text_tool(tool: _Tool) -> ToolDefinition:
