@@ -18,6 +18,7 @@ from tests.store.log_fixtures import append_all, entries, new_turn, read_all, tu
 
 from thinkaloud.canon import TurnEnded, TurnFailed
 from thinkaloud.server import node
+from thinkaloud.store import follow
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.log_config import LogConfig
@@ -412,6 +413,36 @@ def test_turns_of_a_dead_node_end_though_every_second_renewal_of_the_others_fail
             await asyncio.to_thread(cluster.execute, last_lease)
             results = await asyncio.gather(*(survivor.read_stream(row.id) for row in rows))
             assert {(result.state, ends(result)) for result in results} == {("interrupted", 1)}
+
+    asyncio.run(story())
+
+
+def test_follower_reads_as_many_rows_however_long_the_logs_are() -> None:
+    """A server that has not counted the rows of the tables yet must not read all of them for each commit."""
+    explain = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {follow._READ_TAILS.text}")
+
+    def rows_read(plan: dict[str, Any]) -> int:
+        below = sum(rows_read(part) for part in plan.get("Plans", ()))
+        removed = plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Join Filter", 0)
+        own = plan["Actual Rows"] + removed if plan.get("Relation Name") == "log" else 0
+        return int(below + own * plan["Actual Loops"])
+
+    async def story() -> None:
+        async with start_cluster() as cluster, open_postgres(cluster.url) as database:
+            keys = [(await new_turn(database)).key for _ in range(20)]
+            counts = []
+            for stored, length in ((0, 20), (20, 1_000)):
+                fill = (
+                    "INSERT INTO log (turn, first_seq, last_seq, entries) SELECT turn, seq, seq, 'x' FROM "
+                    f"unnest(ARRAY{keys}) AS turn, generate_series({stored}, {length - 1}) AS seq"
+                )
+                await asyncio.to_thread(cluster.execute, fill)
+                values = {"turns": keys, "afters": [length - 3] * len(keys), "most": 2_000}
+                plans = await database.read(
+                    lambda conn, values=values: conn.execute(explain, values).scalar()
+                )
+                counts.append(rows_read(plans[0]["Plan"]))
+            assert counts[0] == counts[1]
 
     asyncio.run(story())
 
