@@ -3,12 +3,13 @@
 import asyncio
 import itertools
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import aiohttp
 import psycopg
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
 from tests.cluster.cluster import LEASE_S, Cluster, node_settings, postgres_of, start_cluster
 from tests.faults.format_clients import FORMATS, FormatClient
 from tests.patience import PATIENCE_S
@@ -438,9 +439,8 @@ def test_follower_reads_as_many_rows_however_long_the_logs_are() -> None:
                 )
                 await asyncio.to_thread(cluster.execute, fill)
                 values = {"turns": keys, "afters": [length - 3] * len(keys), "most": 2_000}
-                plans = await database.read(
-                    lambda conn, values=values: conn.execute(explain, values).scalar()
-                )
+                plans = await database.read(partial(Connection.scalar, statement=explain, parameters=values))
+                assert plans is not None
                 counts.append(rows_read(plans[0]["Plan"]))
             assert counts[0] == counts[1]
 

@@ -35,6 +35,8 @@ _RETRIES_PER_LEASE = 15
 _RENEWALS_KEPT = 100
 _LOOK_S = 1.0
 """How often the leases of the other gateways are looked at."""
+_RETRIES_PER_LOOK = 5
+"""How much sooner the rest is tried, where some turns could not be ended."""
 _LEAVE_TIMEOUT_S = 2.0
 
 
@@ -152,7 +154,7 @@ class GatewayNode:
         look_s = sweep_s if self._gateway.database.exclusive else min(sweep_s, _LOOK_S)
         swept_at_s = time.monotonic()
         while True:
-            await asyncio.sleep(look_s)
+            await asyncio.sleep(look_s / _RETRIES_PER_LOOK if failures.failing else look_s)
             with failures.attempt():
                 try:
                     await self._end_abandoned(self._unfinished)
