@@ -12,6 +12,7 @@ from collections.abc import Collection
 from sqlalchemy import ColumnElement, Connection, delete, exists, insert, select, update
 
 from thinkaloud.store.database_time import DatabaseNowMs
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import nodes, turns
 
@@ -44,7 +45,7 @@ def lost_turns(conn: Connection, node: str, running: dict[int, int]) -> list[int
 
     One that has just been saved is not lost, though it does not run any more.
     """
-    query = select(turns.c.key, turns.c.epoch).where(turns.c.key.in_(list(running)), turns.c.writer == node)
+    query = select(turns.c.key, turns.c.epoch).where(turns.c.key.in_(padded(running)), turns.c.writer == node)
     own = {(key, epoch) for key, epoch in conn.execute(query)}
     return [key for key, epoch in running.items() if (key, epoch) not in own]
 
