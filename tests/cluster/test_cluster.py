@@ -1,13 +1,15 @@
 """Several gateways on one PostgreSQL: any of them serves any reader and takes any command."""
 
 import asyncio
+import itertools
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import aiohttp
 import psycopg
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
 from tests.cluster.cluster import LEASE_S, Cluster, node_settings, postgres_of, start_cluster
 from tests.faults.format_clients import FORMATS, FormatClient
 from tests.patience import PATIENCE_S
@@ -17,6 +19,8 @@ from tests.store.log_fixtures import append_all, entries, new_turn, read_all, tu
 
 from thinkaloud.canon import TurnEnded, TurnFailed
 from thinkaloud.server import node
+from thinkaloud.store import follow
+from thinkaloud.store.database import NotSaved
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.postgres import open_postgres
@@ -48,7 +52,7 @@ async def until_entries(caller: Caller, turn: str, count: int) -> None:
             return
 
 
-async def follow(caller: Caller, turn: str, result: StreamResult, query: str = "") -> None:
+async def follow_to_end(caller: Caller, turn: str, result: StreamResult, query: str = "") -> None:
     async for _ in caller.follow_stream(turn, result, query):
         pass
 
@@ -224,7 +228,7 @@ def test_zombie_writes_nothing_and_its_readers_get_the_whole_log() -> None:
             turn = await zombie.start_turn(await zombie.create_session())
             reading = asyncio.create_task(zombie.read_stream(turn))
             await until_entries(other, turn, 6)
-            reaper = Reaper(node=other.gateway.node.id, expired=True)
+            reaper = Reaper(node=other.gateway.node.id, lease_ms=0)
             for _ in range(100):  # the zombie may renew its lease at this moment, or commit
                 await asyncio.to_thread(cluster.execute, "UPDATE nodes SET lease_until_ms = 1")
                 if (await recover(other.gateway.database, reaper, now_ms=0)).ended:
@@ -273,7 +277,7 @@ def test_node_whose_lease_ran_out_sends_nothing_until_it_knows_its_turns(
             monkeypatch.setattr(paused.database, "write_urgent", renew_when_awake)
             shift_s[0] = 100.0  # the process has stood still, and does not know whether its turns were taken
             if taken_over:
-                reaper = Reaper(node="another", expired=True)
+                reaper = Reaper(node="another", lease_ms=0)
                 for _ in range(100):  # the node may commit at this moment
                     await asyncio.to_thread(cluster.execute, "UPDATE nodes SET lease_until_ms = 1")
                     if (await recover(other, reaper, now_ms=0)).ended:
@@ -306,14 +310,14 @@ def test_reader_of_an_end_that_was_never_saved_starts_again() -> None:
             await until_entries(other, turn, 2)
             with psycopg.connect(cluster.url) as connection:
                 connection.execute("LOCK TABLE turns, log IN ACCESS EXCLUSIVE MODE")
-                reading = asyncio.create_task(follow(zombie, turn, live := StreamResult()))
+                reading = asyncio.create_task(follow_to_end(zombie, turn, live := StreamResult()))
                 await wait_until(lambda: ends(live) == 1)
                 connection.execute("UPDATE turns SET epoch = epoch + 1, state = 'interrupted', ended_ms = 1")
             with suppress(aiohttp.ClientPayloadError):
                 await reading
             assert "end" not in dict(live.events)
             again = StreamResult(entries=dict(live.entries))
-            reading = asyncio.create_task(follow(zombie, turn, again, f"?after={live.last_id}"))
+            reading = asyncio.create_task(follow_to_end(zombie, turn, again, f"?after={live.last_id}"))
             await wait_until(lambda: any(name == "reset" for name, _ in again.events))
             assert ends(again) == 0
             reading.cancel()
@@ -329,7 +333,7 @@ def test_pool_and_tables_that_are_blocked_cost_no_lease_and_no_turn() -> None:
             settings = node_settings(log_config=LogConfig(slow_commit_s=0.5, retry_s=0.1))
             owner, other = [await cluster.start_node(settings=settings) for _ in range(2)]
             turn = await owner.start_turn(await owner.create_session())
-            reading = asyncio.create_task(follow(owner, turn, live := StreamResult()))
+            reading = asyncio.create_task(follow_to_end(owner, turn, live := StreamResult()))
             await until_entries(other, turn, 4)
             sleep = text("SELECT pg_sleep(6)")
             blocked = [
@@ -381,6 +385,64 @@ def test_nodes_leave_in_order_and_a_new_one_ends_what_a_stopped_one_left() -> No
                 assert count == 2
                 with suppress(KeyError):
                     caller.gateway.turns.give_up(row.key)
+
+    asyncio.run(story())
+
+
+def test_turns_of_a_dead_node_end_though_every_second_renewal_of_the_others_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A renewal that failed is tried again soon. It does not let the wait for the dead node begin again."""
+
+    async def story() -> None:
+        async with start_cluster() as cluster:
+            survivor = await cluster.start_node()
+            renew, attempts = survivor.database.write_urgent, itertools.count()
+
+            async def renew_sometimes(change: Any) -> Any:
+                if next(attempts) % 2 == 0:
+                    raise NotSaved("The connection was lost.")
+                return await renew(change)
+
+            monkeypatch.setattr(survivor.database, "write_urgent", renew_sometimes)
+            await add_foreign_node(cluster)
+            rows = [await new_turn(survivor.gateway.database) for _ in range(12)]
+            last_lease = (
+                "UPDATE nodes SET lease_until_ms = extract(epoch FROM clock_timestamp()) * 1000 + "
+                f"{LEASE_S * 1000} WHERE id = 'w'"
+            )
+            await asyncio.to_thread(cluster.execute, last_lease)
+            results = await asyncio.gather(*(survivor.read_stream(row.id) for row in rows))
+            assert {(result.state, ends(result)) for result in results} == {("interrupted", 1)}
+
+    asyncio.run(story())
+
+
+def test_follower_reads_as_many_rows_however_long_the_logs_are() -> None:
+    """A server that has not counted the rows of the tables yet must not read all of them for each commit."""
+    explain = text(f"EXPLAIN (ANALYZE, FORMAT JSON) {follow._READ_TAILS.text}")
+
+    def rows_read(plan: dict[str, Any]) -> int:
+        below = sum(rows_read(part) for part in plan.get("Plans", ()))
+        removed = plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Join Filter", 0)
+        own = plan["Actual Rows"] + removed if plan.get("Relation Name") == "log" else 0
+        return int(below + own * plan["Actual Loops"])
+
+    async def story() -> None:
+        async with start_cluster() as cluster, open_postgres(cluster.url) as database:
+            keys = [(await new_turn(database)).key for _ in range(20)]
+            counts = []
+            for stored, length in ((0, 20), (20, 1_000)):
+                fill = (
+                    "INSERT INTO log (turn, first_seq, last_seq, entries) SELECT turn, seq, seq, 'x' FROM "
+                    f"unnest(ARRAY{keys}) AS turn, generate_series({stored}, {length - 1}) AS seq"
+                )
+                await asyncio.to_thread(cluster.execute, fill)
+                values = {"turns": keys, "afters": [length - 3] * len(keys), "most": 2_000}
+                plans = await database.read(partial(Connection.scalar, statement=explain, parameters=values))
+                assert plans is not None
+                counts.append(rows_read(plans[0]["Plan"]))
+            assert counts[0] == counts[1]
 
     asyncio.run(story())
 

@@ -69,7 +69,7 @@ def test_rolling_upgrade_serves_a_new_event_and_a_new_column_at_both_versions() 
             await writers[0].close()
             newer.gateway.log.drop(cut.key)
             await asyncio.to_thread(cluster.execute, "UPDATE nodes SET lease_until_ms = 1 WHERE id = 'w'")
-            reaper = Reaper(node=old.gateway.node.id, expired=True)
+            reaper = Reaper(node=old.gateway.node.id, lease_ms=0)
             await recover(old.gateway.database, reaper, now_ms=0)  # the older version ends it
             expected = [msgspec.json.decode(msgspec.json.encode(entry)) for entry in told]
             for number, copy in enumerate(await asyncio.gather(*readers)):

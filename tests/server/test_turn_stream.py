@@ -208,9 +208,7 @@ def test_event_source_stops_after_the_end_of_an_interrupted_turn(tmp_path: Path)
             claim = update(turn_rows).values(epoch=turn_rows.c.epoch + 1)
             await caller.database.write(lambda conn: conn.execute(claim).rowcount)
             await wait_until(lambda: caller.gateway.turns.running_count == 0)
-            await recover(
-                caller.database, Reaper(node="reaper", expired=True), now_ms=caller.gateway.now_ms()
-            )
+            await recover(caller.database, Reaper(node="reaper", lease_ms=0), now_ms=caller.gateway.now_ms())
             result = await caller.read_stream(turn, Last_Event_ID="0")
             assert result.state == "interrupted"
             last = max(result.entries)

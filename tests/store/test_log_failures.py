@@ -32,7 +32,7 @@ from thinkaloud.store.schema import log as log_rows
 from thinkaloud.store.schema import turns
 
 pytestmark = pytest.mark.usefixtures("each_engine")
-REAPER = Reaper(node="reaper", expired=True)
+REAPER = Reaper(node="reaper", lease_ms=0)
 HANGING = LogConfig(slow_commit_s=0.05, max_unsaved_bytes=20_000)
 WHOLE = entries(turn_events("It is ", "51."))
 
@@ -112,12 +112,14 @@ def test_failed_read_at_the_end_of_a_turn_is_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize("entry_count", [3, len(WHOLE)])
 def test_turn_that_its_gateway_does_not_run_any_more_is_ended(tmp_path: Path, entry_count: int) -> None:
     async def scenario(database: Database) -> None:
-        row, running = await new_turn(database), await new_turn(database)
+        row = await new_turn(database)
+        await new_turn(database)  # runs
         async with EventLog(database) as log:
             append_all(log.writer(row.key, row.epoch), WHOLE[:entry_count])
         for leftover, ended in (((), ()), ((row.key,), (row.id,)), ((row.key,), ())):
-            reaper = Reaper(node="w", expired=True, running=[running.key], leftover=leftover)
-            assert (await end_abandoned(database, reaper, now_ms=NOW_MS)).ended == ended
+            reaper = Reaper(node="w", lease_ms=0, leftover=leftover)
+            swept = [some async for some in end_abandoned(database, reaper, now_ms=NOW_MS)]
+            assert tuple(turn for some in swept for turn in some.ended) == ended
         stored = await database.read(lambda conn: turn_queries.get(conn, Owner(1, 1), row.id))
         assert stored is not None
         assert stored.state is (TurnState.DONE if entry_count == len(WHOLE) else TurnState.INTERRUPTED)

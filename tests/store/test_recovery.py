@@ -5,6 +5,7 @@ import base64
 import pickle
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,19 +24,20 @@ from tests.store.test_log import DatabaseWrapper
 from thinkaloud.canon import Entry
 from thinkaloud.store import nodes, search, sessions, users
 from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.database import Database
+from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.finish import finished_from_entries, save_imported
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovery import Reaper, RecoveredTurns, leftover_turns, recover
+from thinkaloud.store.recovery import Reaper, RecoveredTurns, end_abandoned, leftover_turns, recover
 from thinkaloud.store.rows import Owner, SearchKind, Session, StoredMessage, TurnRow, TurnState
 from thinkaloud.store.schema import log as log_rows
+from thinkaloud.store.schema import nodes as node_rows
 from thinkaloud.store.schema import sessions as session_rows
 from thinkaloud.store.schema import turns
 from thinkaloud.transcript import BlockStatus
 
 pytestmark = pytest.mark.usefixtures("each_engine")
-REAPER = Reaper(node="reaper", expired=True)
+REAPER = Reaper(node="reaper", lease_ms=0)
 LATER_MS = NOW_MS + 60_000
 IMPORT_REQUEST = msgspec.structs.replace(TURN_REQUEST, imported=True)
 
@@ -154,11 +156,76 @@ def test_recovery_respects_leases_of_other_gateways(tmp_path: Path) -> None:
             await database.write(lambda conn: nodes.renew_lease(conn, "other", "", -1))
             shared = SharedDatabase(database)
             day_ms = 24 * 3_600_000
-            careful = Reaper(node="me", expired=False)
+            careful = Reaper(node="me", lease_ms=day_ms)
             assert await recover(shared, careful, now_ms=NOW_MS + day_ms) == RecoveredTurns()
             assert await recover(shared, REAPER, now_ms=NOW_MS + day_ms) == RecoveredTurns((other.id,))
             await database.write(lambda conn: nodes.leave(conn, "w"))
             assert await recover(shared, careful, now_ms=NOW_MS) == RecoveredTurns((row.id,))
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("others_reached", "ended"),
+    [((0.3, 0.7, 1.1), True), ((), False), ((0.1, 0.2), False), ((0.4, 0.8, 2.6, 3.0, 3.4), True)],
+    ids=["reached all the time", "away", "away since soon after", "away for a while"],
+)
+def test_lease_counts_the_time_in_which_anybody_reached_the_database(
+    tmp_path: Path, others_reached: tuple[float, ...], ended: bool
+) -> None:
+    """The reaper has just started, and knows from the rows of others when the database could be reached.
+
+    Times are in leases after the last renewal of the gateway that has stopped.
+    """
+    lease_ms = 3_600_000
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            row = await abandoned_turn(database, WHOLE[:3])
+            now_ms = await database.write(lambda conn: nodes.renew_lease(conn, "me", "", lease_ms))
+            renewed_ms = now_ms - int(max(1.5, *others_reached, 0) * lease_ms)
+            rows = [
+                {
+                    "id": f"other {at}",
+                    "started_ms": renewed_ms + int(at * lease_ms),
+                    "lease_until_ms": nodes.LEFT,
+                }
+                for at in others_reached
+            ]
+            rows.append({"id": "w", "started_ms": 0, "lease_until_ms": renewed_ms + lease_ms})
+            await database.write(lambda conn: conn.execute(insert(node_rows), rows).rowcount)
+            reaper = Reaper(node="me", lease_ms=lease_ms, reached_ms=[now_ms])
+            recovered = await recover(SharedDatabase(database), reaper, now_ms=LATER_MS)
+            assert recovered == RecoveredTurns((row.id,) if ended else ())
+
+    asyncio.run(scenario())
+
+
+class FailingSaves(DatabaseWrapper):
+    """A database that cannot save the end of one turn."""
+
+    failing_key = -1
+
+    async def write(self, change: Any) -> Any:
+        if isinstance(change, partial) and change.keywords.get("key") == self.failing_key:
+            raise NotSaved("The connection was lost.")
+        return await super().write(change)
+
+
+def test_turn_that_cannot_be_ended_now_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            rows = [await abandoned_turn(database, WHOLE[:3]) for _ in range(20)]
+            failing = FailingSaves(database)
+            failing.failing_key = rows[0].key
+            swept = [some async for some in end_abandoned(failing, REAPER, now_ms=LATER_MS)]
+            ended = {turn for some in swept for turn in some.ended}
+            assert ended == {row.id for row in rows[1:]}
+            unfinished = frozenset(key for some in swept for key in some.unfinished)
+            assert unfinished == {rows[0].key}
+            assert [type(some.error) for some in swept if some.error] == [NotSaved]
+            again = Reaper(node=REAPER.node, lease_ms=0, leftover=unfinished)
+            assert (await recover(database, again, now_ms=LATER_MS)).ended == (rows[0].id,)
 
     asyncio.run(scenario())
 
@@ -170,7 +237,7 @@ def test_two_reapers_at_once_end_each_turn_once(tmp_path: Path) -> None:
         async with temporary_database(tmp_path) as database:
             rows = [await abandoned_turn(database, WHOLE[:count]) for count in range(len(WHOLE))]
             shared = SharedDatabase(database)
-            reapers = [Reaper(node=f"reaper {number}", expired=True) for number in range(4)]
+            reapers = [Reaper(node=f"reaper {number}", lease_ms=0) for number in range(4)]
             swept = await asyncio.gather(*(recover(shared, one, now_ms=LATER_MS) for one in reapers))
             ended = [turn for result in swept for turn in result.ended]
             assert sorted(ended) == sorted(row.id for row in rows)

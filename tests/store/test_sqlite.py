@@ -13,14 +13,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError
+from tests.store.engines import empty_tables
 from tests.store.log_fixtures import append_all, entries, new_turn, temporary_database, turn_events
 
 from thinkaloud.canon import Refused
-from thinkaloud.store import users
+from thinkaloud.store import search, sessions, users
 from thinkaloud.store.database import DatabaseInUse, NotSaved
 from thinkaloud.store.log import EventLog
+from thinkaloud.store.many_rows import padded
+from thinkaloud.store.messages import messages_of
 from thinkaloud.store.migrate import LATEST_VERSION, SCRIPTS
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.schema import metadata
@@ -236,3 +239,28 @@ def test_errors_of_prepared_statements_are_sqlalchemys_and_hide_parameters(tmp_p
             assert "my diary" not in str(error_info.value)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 100, 128, 129, 1_000])
+def test_padded_list_has_the_same_values(count: int) -> None:
+    keys = padded(range(count))
+    assert set(keys) == set(range(count))
+    assert len(keys) - count < max(count, 1)
+
+
+def test_lists_of_any_length_share_a_few_prepared_statements() -> None:
+    """A connection keeps each statement that it has prepared, with kilobytes of memory."""
+    with empty_tables() as conn:
+        statements = set()
+
+        @event.listens_for(conn, "before_cursor_execute")
+        def _note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+            statements.add(statement)
+
+        for count in range(1, 200):
+            keys = list(range(count))
+            sessions.running_among(conn, keys)
+            messages_of(conn, keys)
+            users.valid_tokens(conn, [b"%d" % key for key in keys])
+            search.listed_entries(conn, keys)
+        assert len(statements) <= 4 * 10

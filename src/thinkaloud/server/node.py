@@ -1,8 +1,7 @@
 """This gateway among those that share its database: its lease, and the turns that others have left behind.
 
-While the lease is renewed, nobody takes its turns over. A gateway ends turns of others only if it has held
-its own lease without a gap for as long as a lease lasts. So after an outage of the database, when no lease
-could be renewed, all gateways have the time to come back before anybody is taken for dead.
+While the lease is renewed, nobody takes its turns over. When it has run out, another gateway ends its turns
+within about a second; see `store/nodes.py` for when a gateway is taken for dead.
 
 A gateway whose lease has run out sends nothing more of its turns to clients that cannot come back, until it
 has asked which of them are still its own: it may have stood still for minutes without noticing.
@@ -14,7 +13,8 @@ import os
 import socket
 import sys
 import time
-from contextlib import suppress
+from collections import deque
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_RENEWALS_PER_LEASE = 3
-_LONGEST_GAP = 1.5 / _RENEWALS_PER_LEASE
-"""Of a lease: between two renewals, if none failed and the process did not stand still."""
+_RETRIES_PER_LEASE = 15
+"""A renewal that failed is tried again this often: a connection that broke must not cost the lease."""
+_RENEWALS_KEPT = 100
+_LOOK_S = 1.0
+"""How often the leases of the other gateways are looked at."""
+_RETRIES_PER_LOOK = 5
+"""How much sooner the rest is tried, where some turns could not be ended."""
 _LEAVE_TIMEOUT_S = 2.0
 
 
@@ -51,13 +55,17 @@ class GatewayNode:
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._gateway = gateway
         self._lease_s = gateway.settings.lease_s
-        self._renewed_at_s = self._steady_since_s = _now_s()
+        self._renewed_at_s = _now_s()
         self._renewed = True
+        self._reached_ms: deque[int] = deque(maxlen=_RENEWALS_KEPT)
+        """When the lease was renewed, by the clock of the database."""
         self._gaps = self._settled_gaps = 0
         """How often the lease had run out when it was renewed; after how many of them turns were checked."""
         self._lease_changed = asyncio.Event()
         self._question_failures = FailureLog(logger, "looking for turns that were taken over")
         self._leftover: frozenset[int] = frozenset()
+        self._unfinished: frozenset[int] = frozenset()
+        """Turns that were taken over from others and could not be ended."""
 
     @property
     def lease_left_s(self) -> float:
@@ -88,8 +96,8 @@ class GatewayNode:
     async def join(self) -> RecoveredTurns:
         """Become known to the other gateways, and end the turns of those that have stopped."""
         if not self._gateway.database.exclusive:
-            await self._gateway.database.write_urgent(self._renew)
-            self._renewed_at_s = self._steady_since_s = _now_s()
+            self._reached_ms.append(await self._gateway.database.write_urgent(self._renew))
+            self._renewed_at_s = _now_s()
         return await recover(self._gateway.database, self._reaper(), now_ms=self._gateway.now_ms())
 
     async def leave(self) -> None:
@@ -108,14 +116,13 @@ class GatewayNode:
         question = asyncio.create_task(self._give_up_lost_turns())
         try:
             while True:
-                await asyncio.sleep(self._lease_s / _RENEWALS_PER_LEASE)
+                attempts = nodes.RENEWALS_PER_LEASE if self._renewed else _RETRIES_PER_LEASE
+                await asyncio.sleep(self._lease_s / attempts)
                 asked_at_s = _now_s()
                 with failures.attempt():
-                    await self._gateway.database.write_urgent(self._renew)
+                    self._reached_ms.append(await self._gateway.database.write_urgent(self._renew))
                 self._renewed = not failures.failing
                 if self._renewed:
-                    if asked_at_s - self._renewed_at_s > _LONGEST_GAP * self._lease_s:
-                        self._steady_since_s = _now_s()  # others may have had no chance to renew theirs
                     if self.lease_left_s <= 0:
                         self._gaps += 1  # others may have taken turns over
                     self._renewed_at_s = asked_at_s
@@ -143,37 +150,57 @@ class GatewayNode:
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
         failures = FailureLog(logger, "ending turns without a writer")
+        sweep_s = self._gateway.settings.sweep_s
+        look_s = sweep_s if self._gateway.database.exclusive else min(sweep_s, _LOOK_S)
+        swept_at_s = time.monotonic()
         while True:
-            await asyncio.sleep(self._gateway.settings.sweep_s)
+            await asyncio.sleep(look_s / _RETRIES_PER_LOOK if failures.failing else look_s)
             with failures.attempt():
-                await self._sweep()
+                try:
+                    await self._end_abandoned(self._unfinished)
+                finally:  # a turn that cannot be ended does not keep the rest from being done
+                    if time.monotonic() - swept_at_s >= sweep_s:
+                        swept_at_s = time.monotonic()
+                        await self._sweep()
+
+    async def _end_abandoned(self, leftover: frozenset[int]) -> None:
+        gateway = self._gateway
+        error: BaseException | None = None
+        reaper, self._unfinished = self._reaper(leftover), frozenset()
+        async with aclosing(end_abandoned(gateway.database, reaper, now_ms=gateway.now_ms())) as recovered:
+            async for some in recovered:
+                self._unfinished |= some.unfinished
+                error = error or some.error
+                for turn_id in some.ended:
+                    logger.warning("turn %s had no writer any more and was ended", turn_id)
+                for turn_id in some.waiting:
+                    await gateway.turns.resume(turn_id)
+        if error is not None:
+            raise error
 
     async def _sweep(self) -> None:
+        """End turns that this gateway has forgotten. Delete what imports and other gateways have left."""
         gateway, running = self._gateway, tuple(self._gateway.turns.running_epochs)
         # A turn that has just been started is stored before it runs: it is left over if it is so twice.
         leftover = await gateway.database.read(partial(leftover_turns, node=self.id, running=running))
         twice, self._leftover = self._leftover & leftover, leftover
-        reaper = self._reaper(leftover=twice.difference(gateway.turns.running_epochs))
-        swept = await end_abandoned(gateway.database, reaper, now_ms=gateway.now_ms())
-        for turn_id in swept.ended:
-            logger.warning("turn %s had no writer any more and was ended", turn_id)
-        for turn_id in swept.waiting:
-            await gateway.turns.resume(turn_id)
+        forgotten = twice.difference(gateway.turns.running_epochs)
+        if forgotten:
+            await self._end_abandoned(forgotten)
         # An import that failed could perhaps not be deleted then, because the disk was full.
         if await gateway.database.read(sessions.old_imports):
             await gateway.database.write(sessions.drop_old_imports)
         if not gateway.database.exclusive:
             await gateway.database.write(nodes.forget_old)
 
-    def _renew(self, conn: Connection) -> None:
-        nodes.renew_lease(conn, self.id, self._name, int(self._lease_s * 1000))
+    def _renew(self, conn: Connection) -> int:
+        return nodes.renew_lease(conn, self.id, self._name, int(self._lease_s * 1000))
 
     def _reaper(self, leftover: frozenset[int] = frozenset()) -> Reaper:
-        steady = self.lease_left_s > 0 and _now_s() - self._steady_since_s > self._lease_s
         return Reaper(
             node=self.id,
-            expired=steady,
-            running=tuple(self._gateway.turns.running_epochs),
+            lease_ms=int(self._lease_s * 1000),
+            reached_ms=tuple(self._reached_ms),
             leftover=leftover,
             waits=waits_for_approval,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from sqlalchemy import CTE, ColumnElement, Connection, bindparam, literal, select
 
 from thinkaloud.canon import Refused
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Session, TurnRow
 from thinkaloud.store.schema import turns
@@ -71,7 +72,7 @@ def parent_of_next(
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:
     """Return the ids of the versions of each turn by its key, the oldest first; for those with several."""
     parents = {row.parent for row in rows}
-    followed = turns.c.parent.in_([parent for parent in parents if parent is not None])
+    followed = turns.c.parent.in_(padded(parent for parent in parents if parent is not None))
     of_parents = followed | turns.c.parent.is_(None) if None in parents else followed
     query = select(turns.c.key, turns.c.id, turns.c.parent)
     query = query.where(turns.c.session == session.key, of_parents).order_by(turns.c.position)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, or_, select
 
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.rows import Owner, TurnRow, TurnState
 from thinkaloud.store.schema import sessions, turns
 from thinkaloud.store.sessions import visible_to
@@ -17,7 +18,7 @@ def find_answers(
     conn: Connection, owner: Owner, fingerprints: Iterable[bytes], turn_ids: Iterable[str]
 ) -> list[tuple[TurnRow, bytes]]:
     """Return this owner's ended turns with one of these fingerprints or ids, the newest first."""
-    wanted = or_(turns.c.client_history.in_(list(fingerprints)), turns.c.id.in_(list(turn_ids)))
+    wanted = or_(turns.c.client_history.in_(padded(fingerprints)), turns.c.id.in_(padded(turn_ids)))
     query = (
         select(turns)
         .join(sessions)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from thinkaloud.canon.type_info import build_types
 from thinkaloud.store.database_time import DatabaseNowMs
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.schema import commands
 from thinkaloud.store.wakeups import wake_for_command
 
@@ -57,7 +58,8 @@ def send(conn: Connection, turn: int, command: TurnCommand) -> int:
 
 def waiting_for(conn: Connection, turns: Collection[int]) -> list[CommandRow]:
     """Return the commands that wait for these turns, the oldest first."""
-    query = select(commands).where(commands.c.turn.in_(list(turns)), commands.c.state == CommandState.WAITING)
+    of_turns = commands.c.turn.in_(padded(turns))
+    query = select(commands).where(of_turns, commands.c.state == CommandState.WAITING)
     return [
         msgspec.convert(row, CommandRow, from_attributes=True)
         for row in conn.execute(query.order_by(commands.c.key))

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, func, select
 from thinkaloud.store import search, sessions
 from thinkaloud.store.database import Database
 from thinkaloud.store.facts import DELETION_FACT, ERASES_FACT, forget_deletion, read_fact, store_fact
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.rows import Owner, Session
 from thinkaloud.store.schema import log, messages, turns
 from thinkaloud.store.search_entry import IndexEntry
@@ -82,9 +83,9 @@ def _some_turns(conn: Connection, session: Session) -> list[int]:
 
 def _index_entries(conn: Connection, turn_keys: list[int]) -> list[IndexEntry]:
     """Return what the index holds of these turns. It is normalized here, in a reader thread."""
-    message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn.in_(turn_keys))).all()
+    message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn.in_(padded(turn_keys)))).all()
     return search.index_entries(conn, message_keys)
 
 
 def _delete_turns(conn: Connection, turn_keys: list[int]) -> None:
-    conn.execute(delete(turns).where(turns.c.key.in_(turn_keys)))
+    conn.execute(delete(turns).where(turns.c.key.in_(padded(turn_keys))))

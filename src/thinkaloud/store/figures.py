@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import BigInteger, Connection, Integer, bindparam, exists, func, select
 
 from thinkaloud.canon import Kind
-from thinkaloud.store.many_rows import insert_rows
+from thinkaloud.store.many_rows import insert_rows, padded
 from thinkaloud.store.messages import notices_of, outcome_of, replies_of, usage_of
 from thinkaloud.store.rows import Owner, Role, TurnRow, TurnState
 from thinkaloud.store.schema import messages, parts, sessions, turn_figures, turns
@@ -133,8 +133,8 @@ def save_figures(conn: Connection, owner: Owner, figures: Sequence[TurnFigures])
 
     The turns are locked: nobody can delete one of them before its figures are stored.
     """
-    keys = [one.turn for one in figures]
-    locked = select(turns.c.key).where(turns.c.key.in_(keys)).with_for_update(read=True, key_share=True)
+    of_figures = turns.c.key.in_(padded(one.turn for one in figures))
+    locked = select(turns.c.key).where(of_figures).with_for_update(read=True, key_share=True)
     present = set(conn.scalars(locked))
     owned = {"user": owner.user, "workspace": owner.workspace}
     rows = [owned | msgspec.structs.asdict(one) for one in figures if one.turn in present]
@@ -211,10 +211,10 @@ def _of_owner(owner: Owner, since_ms: int) -> tuple[Any, ...]:
 
 
 def _turns_without_texts(conn: Connection, keys: Sequence[int]) -> Iterator[tuple[int, Turn]]:
-    conditions = (messages.c.turn.in_(keys), messages.c.role == Role.ASSISTANT)
+    conditions = (messages.c.turn.in_(padded(keys)), messages.c.role == Role.ASSISTANT)
     rows = conn.execute(select(*_MESSAGE_COLUMNS).where(*conditions)).all()
     blocks: dict[int, list[Block]] = {row.key: [] for row in rows}
-    query = select(*_PART_COLUMNS).where(parts.c.message.in_(list(blocks)))
+    query = select(*_PART_COLUMNS).where(parts.c.message.in_(padded(blocks)))
     for part in conn.execute(query.order_by(parts.c.message, parts.c.position)):
         block = Block(part.number, Kind(part.kind), parent=part.parent)
         block.started_ms, block.ended_ms = part.started_ms, part.ended_ms

@@ -22,12 +22,19 @@ _MAX_ROWS = 2_000
 _IDLE_S = 10.0
 """A turn that nobody has waited for is no longer followed after this time."""
 _READ_TAILS = text(
-    "SELECT tail.turn, turns.state, log.first_seq, log.packed, log.entries "
+    "SELECT tail.turn, turns.state, rest.first_seq, rest.packed, rest.entries "
     "FROM unnest(CAST(:turns AS bigint[]), CAST(:afters AS int[])) AS tail (turn, after) "
     "LEFT JOIN turns ON turns.key = tail.turn "
-    "LEFT JOIN log ON log.turn = tail.turn AND log.last_seq > tail.after AND turns.state = 'running' "
-    "ORDER BY tail.turn, log.first_seq LIMIT :most"
+    "LEFT JOIN LATERAL (SELECT first_seq, packed, entries FROM log "
+    "WHERE log.turn = tail.turn AND log.last_seq > tail.after AND log.first_seq >= "
+    "(SELECT max(first_seq) FROM log WHERE log.turn = tail.turn AND first_seq <= tail.after + 1) "
+    "ORDER BY first_seq LIMIT :most) AS rest ON turns.state = 'running' "
+    "ORDER BY tail.turn, rest.first_seq LIMIT :most"
 )
+"""Reads new rows only, however long the log is: each turn is looked up in the index, after its last row.
+
+As a plain join the server would read the whole table, as long as it has not counted the rows of the turns.
+"""
 
 
 class _TailRow(msgspec.Struct, frozen=True):

@@ -1,19 +1,36 @@
-"""Inserts many rows with few statements.
+"""Inserts and finds many rows with few statements.
 
 The driver gives up the interpreter lock for every statement that it runs, and `executemany` runs one for each
 row. Beside a busy event loop, ten thousand rows would wait for the lock ten thousand times, and the writer
 with them.
+
+A connection keeps the statements that it has prepared, so their number is kept small too: a list of any
+length is written as one of a few lengths.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlalchemy import Connection, TextClause, text
 
+T = TypeVar("T")
 ROWS_AT_ONCE = 128
 """The most rows of one statement."""
+
+
+def padded(values: Iterable[T]) -> list[T]:
+    """Return the values for `IN (...)`, the last one repeated up to a power of two.
+
+    Each length is a statement of its own: a hundred of them take more than a megabyte of each connection.
+    """
+    listed = list(values)
+    size = 1 << max(0, len(listed) - 1).bit_length()
+    if len(listed) > ROWS_AT_ONCE:
+        size = -(-len(listed) // ROWS_AT_ONCE) * ROWS_AT_ONCE
+    return listed + listed[-1:] * (size - len(listed))
 
 
 def insert_rows(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
 from thinkaloud.canon.requests import Image
-from thinkaloud.store.many_rows import insert_rows
+from thinkaloud.store.many_rows import insert_rows, padded
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Role, StoredMessage, TurnTimestamps
 from thinkaloud.store.schema import messages, parts
@@ -108,7 +108,7 @@ def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[St
     """Return all messages of some turns in order, by turn key."""
     if not turn_keys:
         return {}
-    rows = conn.execute(_SELECT_MESSAGES, {"turns": turn_keys}).all()
+    rows = conn.execute(_SELECT_MESSAGES, {"turns": padded(turn_keys)}).all()
     blocks = _blocks_by_message(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
     decoded = (_message_from_row(row, blocks.get(row.key, ())) for row in rows)
     return {turn: list(group) for turn, group in groupby(decoded, lambda message: message.turn)}
@@ -121,7 +121,7 @@ def contents_of(conn: Connection, turn_key: int) -> list[tuple[Role, str]]:
 
 def sizes_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, int]:
     """Return the number of characters of the answers of some turns, by turn key."""
-    return {row.turn: row.chars for row in conn.execute(_SELECT_SIZES, {"turns": turn_keys})}
+    return {row.turn: row.chars for row in conn.execute(_SELECT_SIZES, {"turns": padded(turn_keys)})}
 
 
 def turn_of(message: StoredMessage) -> Turn:
@@ -227,7 +227,7 @@ def _part_values(block: Block) -> dict[str, object]:
 def _blocks_by_message(conn: Connection, keys: Sequence[int]) -> dict[int, list[Block]]:
     if not keys:
         return {}
-    rows = conn.execute(_SELECT_PARTS, {"messages": keys})
+    rows = conn.execute(_SELECT_PARTS, {"messages": padded(keys)})
     return {
         key: [_block_from_row(row) for row in group] for key, group in groupby(rows, lambda row: row.message)
     }

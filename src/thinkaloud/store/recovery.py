@@ -4,18 +4,19 @@ Their events are kept. A turn whose last event was written is saved as usual, a 
 approval can continue, and every other turn ends as interrupted, so that no reader waits for it.
 """
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection
 from functools import partial
 
 import msgspec
-from sqlalchemy import Connection, literal, select, update
+from sqlalchemy import Connection, select, update
 
 from thinkaloud.canon import Entry, OutOfOrder, TurnFailed
 from thinkaloud.store.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.store.database import Database
 from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
 from thinkaloud.store.index_slices import index_rest
-from thinkaloud.store.nodes import is_gone, lock_node
+from thinkaloud.store.nodes import gone_nodes, is_gone, lock_node
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns
 from thinkaloud.store.sessions import drop_old_imports, drop_partial_imports
@@ -25,6 +26,10 @@ from thinkaloud.transcript import Turn, apply, events_to_end_turn
 INTERRUPTED_MESSAGE = (
     "The gateway stopped before this turn ended. The response so far is kept. Ask again to continue."
 )
+
+
+_AT_ONCE = 8
+"""Turns that are claimed and ended together. If their reaper dies too, these wait for another lease."""
 
 
 class _ClaimedTurn(msgspec.Struct, frozen=True):
@@ -38,16 +43,20 @@ class RecoveredTurns(msgspec.Struct, frozen=True):
 
     ended: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    unfinished: frozenset[int] = frozenset()
+    """The keys of turns that the reaper has claimed and could not end."""
+    error: BaseException | None = None
+    """Why one of them could not be ended."""
 
 
 class Reaper(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway that ends abandoned turns."""
 
     node: str
-    expired: bool
-    """Whether it may end turns of gateways whose lease has ended, and not only of those that left."""
-    running: Collection[int] = ()
-    """The turns that it runs itself."""
+    lease_ms: int
+    """How long a gateway must have been able to renew its lease before it is taken for dead."""
+    reached_ms: Collection[int] = ()
+    """When the reaper has reached the database, by the clock of the database."""
     leftover: Collection[int] = ()
     """Its own turns that it does not run any more, since their end could not be saved."""
     waits: Callable[[Turn], bool] = lambda _: False
@@ -57,26 +66,61 @@ class Reaper(msgspec.Struct, frozen=True, kw_only=True):
 async def recover(database: Database, reaper: Reaper, *, now_ms: int) -> RecoveredTurns:
     """End every abandoned turn, except those that can wait. Delete incomplete imports too."""
     await database.write(drop_partial_imports if database.exclusive else drop_old_imports)
-    return await end_abandoned(database, reaper, now_ms=now_ms)
-
-
-async def end_abandoned(database: Database, reaper: Reaper, *, now_ms: int) -> RecoveredTurns:
-    """End turns whose gateway is gone, and leftover ones of this gateway.
-
-    Without this, a turn whose end could not be saved would stay running until the next start.
-    """
-    writers = await database.read(partial(_gone_writers, reaper=reaper, alone=database.exclusive))
-    ended, waiting = [], []
-    for writer in writers:
-        for turn in await database.write(partial(_claim, reaper=reaper, writer=writer)):
-            finished = await database.read(
-                partial(_finished_turn, key=turn.key, now_ms=now_ms, waits=reaper.waits)
-            )
-            if finished is None:
-                waiting.append(turn.id)
-            elif await _save(database, turn.key, turn.epoch, finished):
-                ended.append(turn.id)
+    ended: list[str] = []
+    waiting: list[str] = []
+    async for some in end_abandoned(database, reaper, now_ms=now_ms):
+        if some.error is not None:
+            raise some.error
+        ended += some.ended
+        waiting += some.waiting
     return RecoveredTurns(tuple(ended), tuple(waiting))
+
+
+async def end_abandoned(
+    database: Database, reaper: Reaper, *, now_ms: int
+) -> AsyncGenerator[RecoveredTurns, None]:
+    """End turns whose gateway is gone, and leftover ones of this gateway, some at a time.
+
+    Without this, a turn whose end could not be saved would stay running until the next start. A turn that
+    cannot be ended now does not hold up the others.
+    """
+    tried: frozenset[int] = frozenset()
+    for writer in await database.read(partial(_gone_writers, reaper=reaper, alone=database.exclusive)):
+        while claimed := await database.write(partial(_claim, reaper=reaper, writer=writer, tried=tried)):
+            tried |= {turn.key for turn in claimed}
+            results = await asyncio.gather(
+                *(_end_claimed(database, turn, reaper.waits, now_ms) for turn in claimed),
+                return_exceptions=True,
+            )
+            yield _recovered(claimed, results)
+
+
+async def _end_claimed(
+    database: Database, turn: _ClaimedTurn, waits: Callable[[Turn], bool], now_ms: int
+) -> TurnState | None:
+    """End a turn. Return its state: running if it waits and can continue, None if another writer has it."""
+    finished = await database.read(partial(_finished_turn, key=turn.key, now_ms=now_ms, waits=waits))
+    if finished is None:
+        return TurnState.RUNNING
+    return finished.state if await _save(database, turn.key, turn.epoch, finished) else None
+
+
+def _recovered(
+    claimed: list[_ClaimedTurn], results: list[TurnState | BaseException | None]
+) -> RecoveredTurns:
+    ended: list[str] = []
+    waiting: list[str] = []
+    unfinished: set[int] = set()
+    error: BaseException | None = None
+    for turn, result in zip(claimed, results, strict=True):
+        if isinstance(result, BaseException):
+            unfinished.add(turn.key)
+            error = result
+        elif result is TurnState.RUNNING:
+            waiting.append(turn.id)
+        elif result is not None:
+            ended.append(turn.id)
+    return RecoveredTurns(tuple(ended), tuple(waiting), frozenset(unfinished), error)
 
 
 def leftover_turns(conn: Connection, node: str, running: Collection[int]) -> frozenset[int]:
@@ -86,26 +130,28 @@ def leftover_turns(conn: Connection, node: str, running: Collection[int]) -> fro
 
 
 def _gone_writers(conn: Connection, reaper: Reaper, alone: bool) -> list[str]:
-    gone = literal(True) if alone else is_gone(turns.c.writer, expired=reaper.expired)
-    query = select(turns.c.writer).where(
-        turns.c.state == TurnState.RUNNING, turns.c.writer != reaper.node, gone
-    )
+    query = select(turns.c.writer).where(turns.c.state == TurnState.RUNNING, turns.c.writer != reaper.node)
     writers = list(conn.scalars(query.distinct()))
+    if writers and not alone:
+        writers = gone_nodes(conn, writers, reaper.lease_ms, reaper.reached_ms)
     return [*writers, reaper.node] if reaper.leftover else writers
 
 
-def _claim(conn: Connection, reaper: Reaper, writer: str) -> list[_ClaimedTurn]:
-    """Become the writer of abandoned turns. The raised epoch keeps a writer that is alive from appending."""
+def _claim(conn: Connection, reaper: Reaper, writer: str, tried: frozenset[int]) -> list[_ClaimedTurn]:
+    """Become the writer of some abandoned turns. The raised epoch stops a writer that is alive."""
     if not lock_node(conn, writer):
         return []  # the next round tries again
-    claim = update(turns).where(turns.c.writer == writer, turns.c.state == TurnState.RUNNING)
+    owned = turns.c.writer == writer, turns.c.state == TurnState.RUNNING
+    some = select(turns.c.key).where(*owned)
     if writer == reaper.node:
-        claim = claim.where(turns.c.key.in_(list(reaper.leftover)))
+        some = some.where(turns.c.key.in_(set(reaper.leftover) - tried))
     elif conn.dialect.name == "postgresql":  # it may have come back while this transaction waited
-        claim = claim.where(is_gone(turns.c.writer, expired=reaper.expired))
+        some = some.where(is_gone(turns.c.writer))
+    keys = conn.scalars(some.order_by(turns.c.key).limit(_AT_ONCE)).all()
+    claim = update(turns).where(turns.c.key.in_(keys), *owned)
     claim = claim.values(epoch=turns.c.epoch + 1, writer=reaper.node)
     rows = conn.execute(claim.returning(turns.c.key, turns.c.id, turns.c.epoch)).all()
-    return [_ClaimedTurn(row.key, row.id, row.epoch) for row in rows if row.key not in reaper.running]
+    return [_ClaimedTurn(row.key, row.id, row.epoch) for row in rows]
 
 
 async def end_waiting(database: Database, turn: TurnRow, *, now_ms: int, reason: str) -> None:

@@ -29,6 +29,7 @@ from thinkaloud.canon import Kind, Refused
 from thinkaloud.store import search_postgres, search_sqlite
 from thinkaloud.store.facts import read_fact, store_fact
 from thinkaloud.store.locks import lock_until_commit
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.pages import encode_cursor, rows_to_fetch, sort_key_after
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
@@ -156,9 +157,10 @@ def index_messages(
     Call it once per message: a second call would list its texts twice.
     """
     for batch in _batches(message_keys):
-        _list_texts(conn, _PROMPT_TEXTS.where(messages.c.key.in_(batch)))
-        _list_texts(conn, _PART_TEXTS.where(parts.c.message.in_(batch)))
-        _index_rows(conn, search_rows.c.message.in_(batch), normalized or {})
+        keys = padded(batch)
+        _list_texts(conn, _PROMPT_TEXTS.where(messages.c.key.in_(keys)))
+        _list_texts(conn, _PART_TEXTS.where(parts.c.message.in_(keys)))
+        _index_rows(conn, search_rows.c.message.in_(keys), normalized or {})
 
 
 def index_blocks(conn: Connection, message_key: int, blocks: range, normalized: Mapping[str, str]) -> None:
@@ -240,13 +242,14 @@ def index_entries(conn: Connection, message_keys: Collection[int]) -> list[Index
     return [
         _index_entry(row, {})
         for batch in _batches(message_keys)
-        for row in conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch)))
+        for row in conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(padded(batch))))
     ]
 
 
 def listed_entries(conn: Connection, keys: Collection[int]) -> list[IndexEntry]:
     """Return what the index holds of these rows of `found`."""
-    rows = conn.execute(_SEARCH_ROWS.where(search_rows.c.key.in_(keys)).order_by(search_rows.c.key)).all()
+    query = _SEARCH_ROWS.where(search_rows.c.key.in_(padded(keys))).order_by(search_rows.c.key)
+    rows = conn.execute(query).all()
     return [_index_entry(row, {}) for row in rows]
 
 
@@ -265,7 +268,7 @@ def remove_entries(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Remove entries from the index. The rows of their messages must still exist unchanged."""
     for start in range(0, len(entries), BATCH_SIZE):
         batch = entries[start : start + BATCH_SIZE]
-        keys = [entry["key"] for entry in batch]
+        keys = padded(entry["key"] for entry in batch)
         # Entries that are gone already must not be removed again: the index would lose other words.
         present = set(conn.scalars(select(search_rows.c.key).where(search_rows.c.key.in_(keys))))
         if removed := [entry for entry in batch if entry["key"] in present]:
@@ -290,7 +293,7 @@ def find(
         search_rows.c.kind.in_(kinds),
     )
     rows = conn.execute(
-        _SEARCH_ROWS.where(*conditions, search_rows.c.key.in_(keys[:limit])).order_by(
+        _SEARCH_ROWS.where(*conditions, search_rows.c.key.in_(padded(keys[:limit]))).order_by(
             search_rows.c.key.desc()
         )
     )

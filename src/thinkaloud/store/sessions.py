@@ -12,6 +12,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
 from thinkaloud.store.database_time import DatabaseNowMs
 from thinkaloud.store.facts import note_deletion
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.prepared import PreparedStatement
 from thinkaloud.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
@@ -201,7 +202,7 @@ def pin(conn: Connection, session: Session, *, pinned: bool) -> Session | None:
 
 def running_among(conn: Connection, session_keys: Iterable[int]) -> frozenset[int]:
     """Return the keys of those sessions that have a running turn."""
-    conditions = (turns.c.state == TurnState.RUNNING, turns.c.session.in_(list(session_keys)))
+    conditions = (turns.c.state == TurnState.RUNNING, turns.c.session.in_(padded(session_keys)))
     return frozenset(conn.scalars(select(turns.c.session).where(*conditions)))
 
 

@@ -16,6 +16,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, search
 from thinkaloud.store.facts import note_deletion
 from thinkaloud.store.locks import lock_until_commit
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.rows import ApiToken, Owner, ThinkingShown, TurnState, User, Workspace
 from thinkaloud.store.schema import members, messages, sessions, tokens, turns, workspaces
 from thinkaloud.store.schema import thinking_rules as rules
@@ -135,7 +136,7 @@ def revoke_token(conn: Connection, token_id: str, now_ms: int) -> bool:
 
 def valid_tokens(conn: Connection, hashes: Collection[bytes]) -> frozenset[bytes]:
     """Return which of these hashes belong to tokens that are not revoked."""
-    query = select(tokens.c.hash).where(tokens.c.hash.in_(hashes), tokens.c.revoked_ms.is_(None))
+    query = select(tokens.c.hash).where(tokens.c.hash.in_(padded(hashes)), tokens.c.revoked_ms.is_(None))
     return frozenset(conn.scalars(query))
 
 
