@@ -84,7 +84,7 @@ class KillRound:
         await asyncio.gather(*tasks)
         await asyncio.to_thread(check_copy, run)
         await run.gateway.start()
-        await clients.check(may_break=True)
+        await clients.finish(may_break=True)
         await self._repeat_unanswered()
         await run.finish(list(self.live_turns.values()))
         await self._check_writes()

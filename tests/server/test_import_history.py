@@ -3,9 +3,11 @@
 import asyncio
 import io
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
 from tests.importers.outline import FILES, zipped
@@ -19,7 +21,7 @@ from thinkaloud.export.record import Exchange, SessionRecord, write_json
 from thinkaloud.server import import_files
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import MIB, GatewayLimits, ProcessLimits
-from thinkaloud.store import sessions
+from thinkaloud.store import sessions, users
 from thinkaloud.store.rows import Session
 
 SAMPLES = sorted(path for path in FILES.iterdir() if path.suffix != ".story")
@@ -351,5 +353,27 @@ def test_import_ends_with_its_client(tmp_path: Path) -> None:
             await wait_until(lambda: not caller.gateway.imports._running)
             assert not caller.gateway.imports._users
             await post(caller, (FILES / "open_webui.json").read_bytes())
+
+    asyncio.run(story())
+
+
+def test_import_ends_with_its_token(tmp_path: Path) -> None:
+    """A revoked token saves nothing more: what was saved of a new session is deleted."""
+
+    async def story() -> None:
+        settings = quick_settings(revoked_s=0.05)
+        async with start_gateway(tmp_path, settings=settings) as caller:
+            create = partial(users.create_token, user=caller.gateway.local_owner.user, name="", now_ms=1)
+            token, secret = await caller.database.write(create)
+            slow = b"[" + b'{"mapping":{}},' * 500_000 + b"{}]"
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {secret}"}
+            request = caller.http.post(f"{caller.url}/api/import", data=io.BytesIO(slow), headers=headers)
+            importing = asyncio.create_task(request.__aenter__())
+            await wait_until(lambda: caller.gateway.imports._running)
+            await caller.database.write(partial(users.revoke_token, token_id=token.id, now_ms=2))
+            with pytest.raises(aiohttp.ClientError):
+                await asyncio.wait_for(importing, PATIENCE_S)
+            await wait_until(lambda: not caller.gateway.imports._running)
+            assert await titles(caller) == []
 
     asyncio.run(story())
