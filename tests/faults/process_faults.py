@@ -146,11 +146,14 @@ async def stop(run: FaultRun) -> None:
 async def pause(run: FaultRun) -> None:
     """The gateway is stopped by SIGSTOP for a while, like a suspended machine."""
     live_turns = await run.start_turns()
+    clients = FormatClients(run, run.gateway.url, lambda: LONG)
+    await clients.until_begun()
     for _ in range(2):
         run.gateway.send(signal.SIGSTOP)
         await asyncio.sleep(run.dice.uniform(0.1, PAUSE_S))
         run.gateway.send(signal.SIGCONT)
         await asyncio.sleep(run.dice.uniform(0.0, 0.2))
+    await clients.finish(may_break=False)
     await run.finish(live_turns)
 
 

@@ -23,8 +23,15 @@ BROKEN_LINKS = {
 }
 """The scenarios in which a proxy breaks connections in every round."""
 
-LONG = {"node kill storm", "database slow", "database silent", "rolling restart", "cancel anywhere"}
-"""Scenarios on three gateways that only `make faults` plays: each takes half a minute."""
+LONG = {
+    "upload bombs",
+    "node kill storm",
+    "database slow",
+    "database silent",
+    "rolling restart",
+    "cancel anywhere",
+}
+"""Scenarios that only `make faults` plays: each takes half a minute."""
 SHORT_SCENARIOS = [scenario for scenario in SCENARIOS if scenario.name not in LONG]
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")

@@ -15,7 +15,7 @@ from tests.importers.test_llm_logs import RESPONSE_TABLES, database
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.canon import Entry, Finish, TurnEnded, TurnStarted
+from thinkaloud.canon import Entry, Finish, Refused, ReplyEnded, TurnEnded, TurnStarted, Usage, UsageReported
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.export.record import Exchange, SessionRecord, write_json
 from thinkaloud.server import import_files
@@ -324,6 +324,17 @@ def test_bombs_are_refused_and_the_gateway_goes_on(tmp_path: Path) -> None:
 
     for case in cases:
         asyncio.run(story(*case))
+
+
+def test_file_with_a_count_out_of_range_is_refused() -> None:
+    """Also within a turn of several replies, where each reply has its own usage."""
+    usage = Usage(input=10**30)
+    for reported in (UsageReported(usage), ReplyEnded(usage=usage)):
+        events = (TurnStarted(), reported, TurnEnded(Finish.STOP))
+        entries = tuple(Entry(seq, event) for seq, event in enumerate(events))
+        record = SessionRecord("Gulls", 1, (Exchange((UserMessage("Terns?"),), entries),))
+        with pytest.raises(Refused, match="out of range"):
+            list(import_files._record_parts(record, import_files.ImportLimits(10, 10)))
 
 
 def test_file_with_too_many_conversations_or_a_huge_turn_is_refused(tmp_path: Path) -> None:

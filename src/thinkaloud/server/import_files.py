@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.canon import BlockStarted, Kind, Refused, UsageReported
+from thinkaloud.canon import BlockStarted, Kind, Refused, ReplyEnded, UsageReported
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, Source, block_kinds, read_json
@@ -240,7 +240,7 @@ def _check_record(record: SessionRecord, max_blocks: int) -> None:
                 "Split the file and import the parts."
             )
         for entry in exchange.entries:
-            if isinstance(entry.event, UsageReported):
+            if isinstance(entry.event, UsageReported | ReplyEnded):
                 _check_numbers(*msgspec.structs.astuple(entry.event.usage))
 
 
