@@ -8,6 +8,7 @@ import asyncio
 import io
 import os
 import sys
+from functools import partial
 
 from tests.faults.bombs import RESPONSES, UPLOADS, Upload
 from tests.faults.client_faults import post_cancel
@@ -79,7 +80,7 @@ async def provider_bombs(run: FaultRun) -> None:
     """The provider sends far too much of everything, to turns and to clients of all four formats."""
     steady = await _start_steady(run)
     for name, parts in RESPONSES.items():
-        run.upstream.next_fault = lambda parts=parts: LinkFault(FaultKind.REPLACE, response=parts)
+        run.upstream.next_fault = partial(LinkFault, FaultKind.REPLACE, response=parts)
         turn = await run.post_turn(await run.caller.create_session(), "r1-c1-ms0")
         clients = FormatClients(run, run.gateway.url, lambda: "r1-c1-ms0")
         state = await _final_state(run, turn)
