@@ -22,6 +22,8 @@ import psycopg
 from tests.patience import PATIENCE_S
 
 _USER = "postgres"
+FOLDER_VARIABLE = "POSTGRES_BIN"
+"""Names the folder with the programs of another server than the newest one that is installed."""
 _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -35,7 +37,9 @@ _SETTINGS = {
 
 
 def postgres_folder() -> Path:
-    """Return the folder with the programs of the newest installed version."""
+    """Return the folder with the programs: the one that the variable names, or of the newest version."""
+    if chosen := os.environ.get(FOLDER_VARIABLE):
+        return Path(chosen)
     on_path = shutil.which("initdb")
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     if on_path is None and not folders:
@@ -53,17 +57,34 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="thinkaloud-postgres-"))
         self._data = self.folder / "data"
         self._numbers = count()
-        if os.geteuid() == 0:
-            entry = pwd.getpwnam(_USER)
-            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+        _give_to_server(self.folder)
         if primary is None:
             self._run(
                 "initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--username={_USER}"
             )
         else:
-            source = (f"--host={primary.folder}", f"--username={_USER}")
-            self._run("pg_basebackup", "--no-sync", "--checkpoint=fast", "--write-recovery-conf", *source)
+            self._copy(primary)
         self.start()
+
+    def _copy(self, primary: "PostgresServer") -> None:
+        """Make this server a replica of a running one.
+
+        By SQL and not by `pg_basebackup`, which packages of other versions lack.
+        """
+        with psycopg.connect(primary.url(), autocommit=True) as connection:
+            start, stop = "pg_backup_start('copy', true)", "pg_backup_stop(false)"
+            if connection.info.server_version < 15_00_00:
+                start, stop = "pg_start_backup('copy', true, false)", "pg_stop_backup(false)"
+            connection.execute(f"SELECT {start}".encode())
+            shutil.copytree(primary._data, self._data, ignore=shutil.ignore_patterns("postmaster.*"))
+            row = connection.execute(f"SELECT labelfile FROM {stop}".encode()).fetchone()
+        assert row is not None
+        (self._data / "backup_label").write_text(row[0], "utf-8")
+        (self._data / "standby.signal").touch()
+        with (self._data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"primary_conninfo = 'host={primary.folder} user={_USER}'\n")
+        self._data.chmod(0o700)
+        _give_to_server(self._data, *self._data.rglob("*"))
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
@@ -141,6 +162,14 @@ class PostgresServer:
             command = ["runuser", "-u", _USER, "--", *command]
         result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
         assert result.returncode == 0, f"{program}: {result.stdout}{result.stderr}"
+
+
+def _give_to_server(*paths: Path) -> None:
+    """Let the user of the server own these files, if it is another one."""
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam(_USER)
+        for path in paths:
+            os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 @cache

@@ -265,8 +265,8 @@ def test_node_whose_lease_ran_out_sends_nothing_until_it_knows_its_turns(
         async with start_cluster(script) as cluster, open_postgres(cluster.url) as other:
             settings = node_settings(lease_s=6.0, heartbeat_s=0.3)
             paused = await cluster.start_node(settings=settings)
-            clients = [FormatClient(client_format, paused.http) for client_format in FORMATS]
-            asking = [asyncio.create_task(client.ask(paused.url, paused.model)) for client in clients]
+            clients = [FormatClient(one, paused.http, paused.model) for one in FORMATS]
+            asking = [asyncio.create_task(client.ask(paused.url)) for client in clients]
             await wait_until(lambda: all(b"again" in client.data for client in clients))
             renew, awake = paused.database.write_urgent, asyncio.Event()
 
@@ -289,9 +289,11 @@ def test_node_whose_lease_ran_out_sends_nothing_until_it_knows_its_turns(
                 assert [client.data.count(b"again") for client in clients] == texts
             awake.set()
             await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
-            told = {(client.told_whole, client.told_error) for client in clients}
-            assert told == {(not taken_over, taken_over)}
-            states = await asyncio.to_thread(cluster.execute, "SELECT DISTINCT state FROM turns")
+            assert {client.ends for client in clients} == {("error",) if taken_over else ("whole",)}
+            # A turn that was committing at the takeover is given up by its node, and ended by the next sweep.
+            states = [("running",)]
+            while ("running",) in states:
+                states = await asyncio.to_thread(cluster.execute, "SELECT DISTINCT state FROM turns")
             assert states == [("interrupted" if taken_over else "done",)]
 
     asyncio.run(story())

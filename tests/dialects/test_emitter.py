@@ -151,3 +151,11 @@ def test_fail_interrupts_open_blocks() -> None:
         BlockEnded(0, interrupted=True),
         TurnFailed("broken", "It broke."),
     ]
+
+
+def test_number_that_cannot_be_a_count_is_unknown() -> None:
+    emitter = TurnEmitter("test")
+    emitter.report_usage(Usage(input=10**30, output=-5, reasoning=0, cache_read=2**53))
+    emitter.report_usage(Usage(input=2**63))
+    reports = [event for event in emitter.drain() if isinstance(event, UsageReported)]
+    assert reports == [UsageReported(Usage(reasoning=0, cache_read=2**53))]

@@ -63,9 +63,9 @@ def _parse_options() -> argparse.Namespace:
     add_option = parser.add_argument
     add_option("--seed", type=int, default=1, metavar="N", help="which faults are tried (default: 1)")
     add_option(
-        "--kills", type=int, default=50, metavar="N", help="of `kill` and `node kill` each (default: 50)"
+        "--kills", type=int, default=20, metavar="N", help="of `kill` and `node kill` each (default: 20)"
     )
-    add_option("--storm", type=int, default=450, metavar="N", help="kills of each kill storm (default: 450)")
+    add_option("--storm", type=int, default=480, metavar="N", help="kills of each kill storm (default: 480)")
     add_option(
         "--minutes", type=float, default=6, metavar="M", help="for all other scenarios together (default: 6)"
     )

@@ -1,4 +1,4 @@
-"""Checks the history of a fault scenario against ten rules. `python -m tests.faults.checker FILE...` runs it.
+"""Checks the history of a fault scenario against its rules. `python -m tests.faults.checker FILE...` runs it.
 
 It knows nothing of the faults, the gateway process or the database: only of what readers received and what is
 stored. An entry that a reader received is a promise, unless the reader was told that it is not saved.
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from tests.faults.history import (
+    ClientHistory,
     Connected,
     EndReceived,
     EntryReceived,
@@ -27,6 +28,8 @@ from tests.faults.history import (
 from thinkaloud.canon import Entry, OutOfOrder, TurnEnded, TurnFailed
 from thinkaloud.transcript import Turn, apply
 
+WHOLE = "whole"
+"""The end of an answer that is whole, as clients of compatible endpoints are told it."""
 FINAL_STATES = ("done", "failed", "cancelled", "interrupted")
 _entry_decoder = msgspec.json.Decoder(Entry)
 
@@ -172,10 +175,39 @@ def created_once(write: WriteHistory) -> Iterator[str]:
         yield f"{answer}, and there {write.found} times"
 
 
+def told_one_end(client: ClientHistory) -> Iterator[str]:
+    """A client of a compatible endpoint is told one end; none only if it was cut off."""
+    if len(client.ends) > 1 or not (client.ends or client.may_break):
+        yield f"the client was told {client.ends or 'no end'}"
+
+
+def told_stored(client: ClientHistory) -> Iterator[str]:
+    """A client that is told that its answer is whole finds this answer stored, and its turn done."""
+    if WHOLE not in client.ends:
+        return
+    if client.state != "done":
+        yield f"the client was told that its answer is whole, and the state is {client.state or 'unknown'}"
+    if (client.thought, client.answer) != (client.stored_thought, client.stored_answer):
+        yield "the client was told that its answer is whole, and another text is stored"
+
+
+def told_exact(client: ClientHistory) -> Iterator[str]:
+    """What a client receives is what the provider sent, from its beginning."""
+    for sent, received in ((client.sent_thought, client.thought), (client.sent_answer, client.answer)):
+        if not sent.startswith(received):
+            yield f"{len(received)} characters were received, which are no beginning of what was sent"
+
+
+CLIENT_RULES = (told_one_end, told_stored, told_exact)
+
+
 def check(history: History) -> list[Violation]:
     """Return all violations of one history."""
     if isinstance(history, WriteHistory):
         return [Violation(created_once.__name__, history.name, detail) for detail in created_once(history)]
+    if isinstance(history, ClientHistory):
+        where = f"{history.name} {history.turn}"
+        return [Violation(rule.__name__, where, detail) for rule in CLIENT_RULES for detail in rule(history)]
     copies = [ReaderCopy(observations) for observations in history.readers]
     return [
         Violation(rule.__name__, history.turn, detail) for rule in RULES for detail in rule(history, copies)
@@ -184,7 +216,7 @@ def check(history: History) -> list[Violation]:
 
 def entries_received(history: History) -> int:
     """Return how many entries all readers of a turn received."""
-    if isinstance(history, WriteHistory):
+    if not isinstance(history, TurnHistory):
         return 0
     return sum(isinstance(item, EntryReceived) for reader in history.readers for item in reader)
 
@@ -207,7 +239,7 @@ def main(paths: list[str]) -> int:
                 print(f"{path}: {violation.rule}: {violation.where}: {violation.detail}")
     print(
         f"{kinds['TurnHistory']} turns, {received} entries received, {kinds['WriteHistory']} writes, "
-        f"{violations} violations"
+        f"{kinds['ClientHistory']} clients, {violations} violations"
     )
     return 1 if violations or not kinds else 0
 

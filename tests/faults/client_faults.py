@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.faults.fault_proxy import FaultKind, LinkFault, NextFault
 from tests.faults.fault_run import FaultRun
+from tests.gateway.gateway_process import bearer_headers
 from tests.gateway.stalled_reader import live_readers, stalled_readers
 
 LONGEST_VISIT_BYTES = 2_500
@@ -96,7 +97,8 @@ async def cancel_turns(run: FaultRun) -> None:
 
 async def post_cancel(run: FaultRun, turn: str) -> int:
     """Cancel a turn and return the status of the response."""
-    async with run.caller.http.post(f"{run.gateway.url}/api/turns/{turn}/cancel") as response:
+    path, headers = f"{run.gateway.url}/api/turns/{turn}/cancel", bearer_headers(run.token)
+    async with run.caller.http.post(path, headers=headers) as response:
         return response.status
 
 

@@ -43,7 +43,7 @@ async def pause_node(run: FaultRun) -> None:
     await asyncio.sleep(run.dice.uniform(0.5, 2.5) * LEASE_S)
     node.send(signal.SIGCONT)
     cluster.cluster.asleep.discard(node)
-    await clients.check(may_break=False)
+    await clients.finish(may_break=False)
     await run.finish(live_turns)
 
 

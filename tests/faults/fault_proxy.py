@@ -36,6 +36,8 @@ class FaultKind(StrEnum):
     """After some bytes, a line without an end."""
     REFUSE = "refuse"
     """The other side is not asked: the response is `529 Overloaded`."""
+    REPLACE = "replace"
+    """The other side is not asked: the response is that of the fault."""
 
 
 class LinkFault(NamedTuple):
@@ -43,6 +45,8 @@ class LinkFault(NamedTuple):
 
     kind: FaultKind = FaultKind.NONE
     size_bytes: int = 0
+    response: tuple[bytes, ...] = ()
+    """The parts of a response that replaces that of the other side."""
 
 
 NextFault = Callable[[], LinkFault]
@@ -68,8 +72,8 @@ class FaultProxy:
         fault = self.next_fault()
         self.faults += fault.kind is not FaultKind.NONE
         try:
-            if fault.kind is FaultKind.REFUSE:
-                await _refuse(reader, writer)
+            if fault.kind in (FaultKind.REFUSE, FaultKind.REPLACE):
+                await _answer(reader, writer, fault.response or (_OVERLOADED,))
                 return
             address = urlsplit(self._target())
             connection = await asyncio.open_connection(address.hostname, address.port)
@@ -180,11 +184,14 @@ async def _flood(send: Callable[[bytes], Awaitable[None]]) -> None:
         await send(b"%x\r\n%b\r\n" % (_READ_BYTES, b"x" * _READ_BYTES))
 
 
-async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, parts: tuple[bytes, ...]
+) -> None:
+    """Send a response of our own, as fast as it is taken."""
     await reader.readuntil(b"\r\n\r\n")
-    writer.write(
-        b"HTTP/1.1 529 Overloaded\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    )
+    for part in parts:
+        writer.write(part)
+        await writer.drain()
     writer.write_eof()
     await _drain(writer)
     with suppress(ConnectionError):

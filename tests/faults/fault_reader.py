@@ -28,11 +28,17 @@ _UNAVAILABLE = 503
 class FaultReader:
     """One reader of one turn."""
 
-    def __init__(self, *, silence_s: float | None = None, dice: random.Random | None = None) -> None:
+    def __init__(
+        self, *, silence_s: float | None = None, dice: random.Random | None = None, token: str = ""
+    ) -> None:
         self.observations: list[Observation] = []
         self.ended = False
         self.resume_ms: list[float] = []
         """From each break of a connection to the next event."""
+        self.longest_silence_ms = 0.0
+        """Between two entries. Another thing than the wait for a broken connection."""
+        self._token = token
+        self._entry_at_s = 0.0
         self._last = -1
         self._broken_at_s: float | None = None
         self._silence_s = silence_s
@@ -55,6 +61,7 @@ class FaultReader:
         if b"id" in fields and b"data" in fields:
             self._note(EntryReceived(int(fields[b"id"]), fields[b"data"].decode()))
             self._last = int(fields[b"id"])
+            self._measure_silence()
         elif b"event" in fields:
             data = msgspec.json.decode(fields[b"data"])
             match fields[b"event"]:
@@ -80,7 +87,7 @@ class FaultReader:
     async def _read_connection(self, url: str, turn: str) -> None:
         """Read one connection until it ends, breaks, or is silent for too long."""
         by_query = self._dice.random() < 0.5
-        async with open_stream(url, turn, self, by_query=by_query) as stream:
+        async with open_stream(url, turn, self, token=self._token, by_query=by_query) as stream:
             self.observations.append(Connected())
             while True:
                 try:
@@ -102,6 +109,12 @@ class FaultReader:
     def _note(self, observation: Observation) -> None:
         self._measure()
         self.observations.append(observation)
+
+    def _measure_silence(self) -> None:
+        now_s = time.monotonic()
+        if self._entry_at_s:
+            self.longest_silence_ms = max(self.longest_silence_ms, (now_s - self._entry_at_s) * 1000)
+        self._entry_at_s = now_s
 
     def _measure(self) -> None:
         if self._broken_at_s is not None:

@@ -12,6 +12,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tests.faults.checker import ReaderCopy, Violation, check, entries_received
@@ -19,7 +20,7 @@ from tests.faults.fault_proxy import FaultProxy, run_proxy
 from tests.faults.fault_reader import RETRY_S, FaultReader
 from tests.faults.history import History, TurnHistory, WriteHistory, append_histories
 from tests.gateway.forked_gateway import ForkedGateway
-from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
+from tests.gateway.gateway_process import Caller, GatewayProcess, bearer_headers, start_caller
 from tests.gateway.paced_provider import expected
 from tests.patience import PATIENCE_S
 
@@ -44,6 +45,8 @@ class Load(msgspec.Struct, frozen=True):
     """How much runs at the same time."""
 
     turns: int = 30
+    steady: int = 10
+    """Turns beside an attack, whose streams must not fall silent."""
     stalled_readers: int = 200
     requests: int = 2_000
     """Requests in a row, where their number matters."""
@@ -61,6 +64,8 @@ class Measurements(msgspec.Struct):
     entries: int = 0
     resume_ms: list[float] = []
     peak_bytes: int = 0
+    silence_ms: float | None = None
+    """The longest time without an entry of a stream that went on, in scenarios that leave streams alone."""
     violations: list[Violation] = []
 
     def add(self, earlier: "Measurements") -> None:
@@ -68,6 +73,12 @@ class Measurements(msgspec.Struct):
         for name in ("rounds", "kills", "turns", "faults", "entries", "resume_ms", "violations"):
             setattr(self, name, getattr(earlier, name) + getattr(self, name))
         self.peak_bytes = max(self.peak_bytes, earlier.peak_bytes)
+        self.add_silence(earlier.silence_ms)
+
+    def add_silence(self, silence_ms: float | None) -> None:
+        """Keep the longest silence."""
+        if silence_ms is not None:
+            self.silence_ms = max(self.silence_ms or 0.0, silence_ms)
 
     def count(self, *rules: str) -> int:
         """Return the number of violations of some rules."""
@@ -97,6 +108,8 @@ class FaultRun:
         self.dice = random.Random(0)
         self.silence_s: float | None = None
         """How long readers wait on a silent connection; None is for ever."""
+        self.token = ""
+        """The token of readers and requests, where the gateway needs one."""
         self.measured = Measurements()
         self.keep: Path | None = None
         """A file that gets all histories."""
@@ -108,7 +121,7 @@ class FaultRun:
 
     async def post_turn(self, session: str, model: str, key: str = "") -> str:
         """Start a turn and return its id."""
-        headers = {"Idempotency-Key": key} if key else {}
+        headers = {**bearer_headers(self.token), **({"Idempotency-Key": key} if key else {})}
         path = f"{self.gateway.url}/api/sessions/{session}/turns"
         body = {"prompt": "Go on.", "model": f"paced/{model}"}
         async with self.caller.http.post(path, json=body, headers=headers) as response:
@@ -119,19 +132,22 @@ class FaultRun:
     def follow(self, turn: str, session: str, model: str) -> LiveTurn:
         """Start the readers of a turn."""
         seeds = [self.dice.random() for _ in range(READERS)]
-        readers = [FaultReader(silence_s=self.silence_s, dice=random.Random(seed)) for seed in seeds]
+        readers = [self._reader(random.Random(seed)) for seed in seeds]
         live = LiveTurn(turn, session, model, readers)
         live.tasks = [
             asyncio.create_task(reader.follow(lambda: self.links.url, turn)) for reader in live.readers
         ]
         return live
 
+    def _reader(self, dice: random.Random) -> FaultReader:
+        return FaultReader(silence_s=self.silence_s, dice=dice, token=self.token)
+
     async def start_turns(self, models: Sequence[str] = ()) -> list[LiveTurn]:
         """Start turns in sessions of their own, with readers, and wait until each reader has an entry."""
         models = models or [self.pick_model() for _ in range(self.load.turns)]
         live_turns = []
         for model in models:
-            session = await self.caller.create_session()
+            session = await self.caller.create_session(self.token)
             live_turns.append(self.follow(await self.post_turn(session, model), session, model))
         await self.until_received(live_turns)
         return live_turns
@@ -179,18 +195,25 @@ class FaultRun:
         """Check that one request created one thing."""
         self.take([WriteHistory(name=name, acknowledged=acknowledged, found=found)])
 
+    def note_silence(self, live_turns: Sequence[LiveTurn]) -> None:
+        """Note how long a stream that nothing was done to was silent at worst."""
+        for live in live_turns:
+            for reader in live.readers:
+                self.measured.add_silence(reader.longest_silence_ms)
+
     def note_memory(self) -> None:
         """Note the most memory that the gateway has had since its start."""
         self.measured.peak_bytes = max(self.measured.peak_bytes, peak_memory_bytes(self.gateway.pid))
 
     async def _turn_history(self, live: LiveTurn, gate: asyncio.Semaphore) -> TurnHistory:
         """Return what was sent, received and stored of one turn. The new reader goes through no proxy."""
-        new_reader = FaultReader()
+        new_reader = FaultReader(token=self.token)
         async with gate:
             with suppress(TimeoutError):  # a turn without an end: the rule about ends reports it
                 async with asyncio.timeout(PATIENCE_S):
                     await new_reader.follow(lambda: self.gateway.url, live.id)
-            body = await self.caller.call("GET", f"/api/turns/{live.id}")
+            body = await self.caller.call("GET", f"/api/turns/{live.id}", token=self.token)
+        state, stored_thought, stored_answer = stored_text(body)
         thought, answer = expected(live.model)
         return TurnHistory(
             turn=live.id,
@@ -198,10 +221,16 @@ class FaultRun:
             sent_answer=answer,
             readers=tuple(tuple(reader.observations) for reader in live.readers),
             stored=tuple(ReaderCopy(new_reader.observations).lines),
-            state=body["state"],
-            stored_thought=body["reasoning_content"] or "",
-            stored_answer="".join(part["text"] for part in body["content"]),
+            state=state,
+            stored_thought=stored_thought,
+            stored_answer=stored_answer,
         )
+
+
+def stored_text(body: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the state, the thought and the answer of a turn, from the response of the gateway."""
+    answer = "".join(part["text"] for part in body["content"])
+    return body["state"], body["reasoning_content"] or "", answer
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -68,7 +68,28 @@ class WriteHistory(msgspec.Struct, frozen=True, kw_only=True, tag="write"):
     """How many are there when all is over."""
 
 
-History = TurnHistory | WriteHistory
+class ClientHistory(msgspec.Struct, frozen=True, kw_only=True, tag="client"):
+    """One request to a compatible endpoint: what its client received and was told, and what is stored."""
+
+    name: str
+    turn: str
+    """Empty if the response had not begun."""
+    sent_thought: str
+    sent_answer: str
+    """The whole text that the provider sends if nothing breaks."""
+    thought: str
+    answer: str
+    """The text that the client received."""
+    ends: tuple[str, ...]
+    """The ends that it was told: `whole` and `error`."""
+    may_break: bool
+    """Whether it may be told no end, because its gateway was killed or its token revoked."""
+    state: str
+    stored_thought: str
+    stored_answer: str
+
+
+History = TurnHistory | WriteHistory | ClientHistory
 
 _decoder: msgspec.json.Decoder[History] = msgspec.json.Decoder(History)
 

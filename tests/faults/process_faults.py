@@ -84,7 +84,7 @@ class KillRound:
         await asyncio.gather(*tasks)
         await asyncio.to_thread(check_copy, run)
         await run.gateway.start()
-        await clients.check(may_break=True)
+        await clients.finish(may_break=True)
         await self._repeat_unanswered()
         await run.finish(list(self.live_turns.values()))
         await self._check_writes()
@@ -146,11 +146,14 @@ async def stop(run: FaultRun) -> None:
 async def pause(run: FaultRun) -> None:
     """The gateway is stopped by SIGSTOP for a while, like a suspended machine."""
     live_turns = await run.start_turns()
+    clients = FormatClients(run, run.gateway.url, lambda: LONG)
+    await clients.until_begun()
     for _ in range(2):
         run.gateway.send(signal.SIGSTOP)
         await asyncio.sleep(run.dice.uniform(0.1, PAUSE_S))
         run.gateway.send(signal.SIGCONT)
         await asyncio.sleep(run.dice.uniform(0.0, 0.2))
+    await clients.finish(may_break=False)
     await run.finish(live_turns)
 
 

@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks.report import machine, table
-from tests.faults.checker import RULES, created_once
+from tests.faults.checker import CLIENT_RULES, RULES, created_once
 from tests.faults.fault_run import Load, Measurements
 from tests.faults.scenarios import SCENARIOS
 
@@ -23,6 +23,7 @@ HEAD = (
     "resume p50",
     "resume p99",
     "limit",
+    "longest silence",
     "peak memory",
 )
 
@@ -53,6 +54,7 @@ def _row(name: str, measured: Measurements) -> tuple[str, ...]:
         _milliseconds(measured.resume_ms, 50),
         _milliseconds(measured.resume_ms, 99),
         _limit(name, measured),
+        "–" if measured.silence_ms is None else f"{measured.silence_ms:,.0f} ms",
         f"{measured.peak_bytes / MIB:.0f} MiB" if measured.peak_bytes else "unknown",
     )
 
@@ -90,7 +92,7 @@ def scenario_table() -> str:
 
 def rule_table() -> str:
     """Return the rules of the checker."""
-    rules = {rule.__name__: rule.__doc__ or "" for rule in (*RULES, created_once)}
+    rules = {rule.__name__: rule.__doc__ or "" for rule in (*RULES, created_once, *CLIENT_RULES)}
     return _text_table(("rule", "what must hold"), rules)
 
 

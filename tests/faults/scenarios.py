@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 from tests.faults import (
+    abuse_faults,
     client_faults,
     cluster_faults,
     disk_faults,
@@ -64,6 +65,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 _IMPATIENT = GatewaySetup(settings=Settings(timeouts=Timeouts(idle_s=1.0), heartbeat_s=0.3))
+_WITH_TOKENS = GatewaySetup(options=("--auth", "token"))
 
 SCENARIOS: tuple[Scenario, ...] = (
     Scenario("kill", process_faults.kill, resume_limit_ms=RESTART_LIMIT_MS),
@@ -94,6 +96,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("hanging disk", disk_faults.hang_disk),
     Scenario("foreign snapshot", disk_faults.hold_snapshot),
     Scenario("log not read", client_faults.ignore_log, log_ignored=True),
+    Scenario("upload bombs", abuse_faults.upload_bombs),
+    Scenario("provider bombs", abuse_faults.provider_bombs),
+    Scenario("revoked token", abuse_faults.revoke_while_streaming, _WITH_TOKENS),
+    Scenario("unfair neighbour", abuse_faults.flood_beside_neighbour, _WITH_TOKENS),
     Scenario("node kill", cluster_faults.kill_node, start=start_cluster_run),
     Scenario(
         "node kill storm", kill_storms.kill_nodes_often, GatewaySetup(forked=True), start=start_cluster_run

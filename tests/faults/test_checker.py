@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.faults import checker
 from tests.faults.history import (
+    ClientHistory,
     Connected,
     EndReceived,
     EntryReceived,
@@ -53,6 +54,24 @@ def history(*readers: tuple[Observation, ...], **changes: object) -> TurnHistory
     return msgspec.structs.replace(correct, **changes)
 
 
+def client(**changes: object) -> ClientHistory:
+    """Return the history of a client that was told that its answer is whole, with some fields replaced."""
+    correct = ClientHistory(
+        name="/v1/messages",
+        turn="t",
+        sent_thought="pensée",
+        sent_answer="→ 42",
+        thought="pensée",
+        answer="→ 42",
+        ends=("whole",),
+        may_break=False,
+        state="done",
+        stored_thought="pensée",
+        stored_answer="→ 42",
+    )
+    return msgspec.structs.replace(correct, **changes)
+
+
 def broken_rules(checked: History) -> set[str]:
     return {violation.rule for violation in checker.check(checked)}
 
@@ -80,6 +99,14 @@ CORRECT: dict[str, History] = {
     "acknowledged": WriteHistory(name="import", acknowledged=True, found=1),
     "not acknowledged": WriteHistory(name="import", acknowledged=False, found=0),
     "acknowledged in vain": WriteHistory(name="import", acknowledged=False, found=1),
+    "a client": client(),
+    "a client that was told an error": client(
+        ends=("error",), answer="→", state="interrupted", stored_answer=""
+    ),
+    "a client whose gateway was killed": client(
+        ends=(), may_break=True, answer="→ 4", state="interrupted", stored_answer="→"
+    ),
+    "a client whose turn had not begun": client(ends=(), may_break=True, turn="", thought="", answer=""),
 }
 
 OTHER = EntryReceived(2, LINES[2].replace("pensée", "pensee"))
@@ -123,6 +150,14 @@ PLANTED: dict[str, tuple[History, str]] = {
         WriteHistory(name="import", acknowledged=True, found=0),
         "created_once",
     ),
+    "an end that was told and not stored": (client(state="interrupted"), "told_stored"),
+    "an end of a turn that still runs": (client(state="running"), "told_stored"),
+    "an end of a turn that is gone": (client(state="", stored_thought="", stored_answer=""), "told_stored"),
+    "a whole answer of which a part is stored": (client(stored_answer="→"), "told_stored"),
+    "a whole answer of which a part was received": (client(answer="→"), "told_stored"),
+    "two ends of a response": (client(ends=("whole", "error")), "told_one_end"),
+    "a response without an end": (client(ends=()), "told_one_end"),
+    "a response with a word twice": (client(ends=("error",), answer="→ → 42"), "told_exact"),
     "a write that is there twice": (WriteHistory(name="turn", acknowledged=False, found=2), "created_once"),
 }
 
@@ -138,7 +173,7 @@ def test_checker_finds_planted_faults(planted: History, rule: str) -> None:
 
 
 def test_every_rule_finds_a_planted_fault() -> None:
-    rules = {rule.__name__ for rule in checker.RULES} | {checker.created_once.__name__}
+    rules = {rule.__name__ for rule in (*checker.RULES, checker.created_once, *checker.CLIENT_RULES)}
     assert {rule for _, rule in PLANTED.values()} == rules
 
 
@@ -148,7 +183,7 @@ def test_checker_reads_histories_from_files(tmp_path: Path, capsys: pytest.Captu
     append_histories(lost, [history(stored=LINES[:-1])])
     assert list(read_histories(correct)) == list(CORRECT.values())
     assert checker.main([str(correct)]) == 0
-    assert capsys.readouterr().out == "6 turns, 44 entries received, 3 writes, 0 violations\n"
+    assert capsys.readouterr().out == "6 turns, 44 entries received, 3 writes, 4 clients, 0 violations\n"
     assert checker.main([str(correct), str(lost)]) == 1
     assert "lost: t: entry 7 was received and is not stored" in capsys.readouterr().out
     assert checker.main([]) == 1, "an empty run proves nothing"

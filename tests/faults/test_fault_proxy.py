@@ -79,6 +79,13 @@ def test_proxy_refuses_without_asking_the_target() -> None:
     assert len(requests) == 1, "only the address of the target, no request"
 
 
+def test_proxy_replaces_a_response() -> None:
+    parts = (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 3, b"\r\n")
+    data, end, requests = asyncio.run(request_through(LinkFault(FaultKind.REPLACE, response=parts)))
+    assert (data, end) == (b"".join(parts), "closed")
+    assert len(requests) == 1, "only the address of the target, no request"
+
+
 def test_proxy_resets_the_client_if_the_target_is_gone() -> None:
     async def story() -> None:
         async with run_proxy(lambda: "http://127.0.0.1:1") as proxy:

@@ -35,8 +35,10 @@ def test_report_counts_violations_and_shows_unknown_times_as_unknown() -> None:
     text = report_text({"kill": broken, "stop": calm}, seed=7, load=Load(), day=date(2026, 11, 17))
     assert "seed 7" in text
     assert "2 kills, 90 turns, 0 broken connections, 12,345 entries seen, 4 violations." in text
-    assert "\n| kill | 3 | 2 | 90 | 12,345 | 2 | 1 | 1 | 50 ms | 99 ms | 5,000 ms: met | 100 MiB |" in text
-    assert text.endswith("| stop | 0 | 0 | 0 | 0 | 0 | 0 | 0 | – | – | – | unknown |")
+    assert (
+        "\n| kill | 3 | 2 | 90 | 12,345 | 2 | 1 | 1 | 50 ms | 99 ms | 5,000 ms: met | – | 100 MiB |" in text
+    )
+    assert text.endswith("| stop | 0 | 0 | 0 | 0 | 0 | 0 | 0 | – | – | – | – | unknown |")
 
 
 def test_report_judges_scenarios_by_their_time_limits() -> None:

@@ -175,6 +175,13 @@ def test_zip_file_that_unpacks_to_too_much_is_refused_unread() -> None:
         list(archive.sessions())
 
 
+def test_zip_file_with_too_many_entries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "MAX_ZIP_ENTRIES", 2)
+    archive = zipped(conversations__json=b"[]", photo__png=b"x", sound__wav=b"x")
+    with pytest.raises(DamagedFile, match="more than 2 entries"):
+        outline_of_bytes(archive)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_zip_file_with_a_method_that_needs_much_memory_is_refused(method: int) -> None:
     buffer = io.BytesIO()

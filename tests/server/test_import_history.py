@@ -3,9 +3,11 @@
 import asyncio
 import io
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
 from tests.importers.outline import FILES, zipped
@@ -13,13 +15,13 @@ from tests.importers.test_llm_logs import RESPONSE_TABLES, database
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.canon import Entry, Finish, TurnEnded, TurnStarted
+from thinkaloud.canon import Entry, Finish, Refused, ReplyEnded, TurnEnded, TurnStarted, Usage, UsageReported
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.export.record import Exchange, SessionRecord, write_json
 from thinkaloud.server import import_files
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import MIB, GatewayLimits, ProcessLimits
-from thinkaloud.store import sessions
+from thinkaloud.store import sessions, users
 from thinkaloud.store.rows import Session
 
 SAMPLES = sorted(path for path in FILES.iterdir() if path.suffix != ".story")
@@ -324,6 +326,17 @@ def test_bombs_are_refused_and_the_gateway_goes_on(tmp_path: Path) -> None:
         asyncio.run(story(*case))
 
 
+def test_file_with_a_count_out_of_range_is_refused() -> None:
+    """Also within a turn of several replies, where each reply has its own usage."""
+    usage = Usage(input=10**30)
+    for reported in (UsageReported(usage), ReplyEnded(usage=usage)):
+        events = (TurnStarted(), reported, TurnEnded(Finish.STOP))
+        entries = tuple(Entry(seq, event) for seq, event in enumerate(events))
+        record = SessionRecord("Gulls", 1, (Exchange((UserMessage("Terns?"),), entries),))
+        with pytest.raises(Refused, match="out of range"):
+            list(import_files._record_parts(record, import_files.ImportLimits(10, 10)))
+
+
 def test_file_with_too_many_conversations_or_a_huge_turn_is_refused(tmp_path: Path) -> None:
     session = write_json(SessionRecord("Gulls", 1, ()))
     many = b"\n".join([session] * (import_files.MAX_CONVERSATIONS + 1))
@@ -351,5 +364,27 @@ def test_import_ends_with_its_client(tmp_path: Path) -> None:
             await wait_until(lambda: not caller.gateway.imports._running)
             assert not caller.gateway.imports._users
             await post(caller, (FILES / "open_webui.json").read_bytes())
+
+    asyncio.run(story())
+
+
+def test_import_ends_with_its_token(tmp_path: Path) -> None:
+    """A revoked token saves nothing more: what was saved of a new session is deleted."""
+
+    async def story() -> None:
+        settings = quick_settings(revoked_s=0.05)
+        async with start_gateway(tmp_path, settings=settings) as caller:
+            create = partial(users.create_token, user=caller.gateway.local_owner.user, name="", now_ms=1)
+            token, secret = await caller.database.write(create)
+            slow = b"[" + b'{"mapping":{}},' * 500_000 + b"{}]"
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {secret}"}
+            request = caller.http.post(f"{caller.url}/api/import", data=io.BytesIO(slow), headers=headers)
+            importing = asyncio.create_task(request.__aenter__())
+            await wait_until(lambda: caller.gateway.imports._running)
+            await caller.database.write(partial(users.revoke_token, token_id=token.id, now_ms=2))
+            with pytest.raises(aiohttp.ClientError):
+                await asyncio.wait_for(importing, PATIENCE_S)
+            await wait_until(lambda: not caller.gateway.imports._running)
+            assert await titles(caller) == []
 
     asyncio.run(story())

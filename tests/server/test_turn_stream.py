@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 import pytest
 from sqlalchemy import Connection, func, select, update
-from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream
+from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream, sse_event
 from tests.faults.format_clients import FORMATS, ClientFormat
 from tests.patience import PATIENCE_S
 from tests.server.caller import (
@@ -311,6 +311,25 @@ def test_stream_before_the_first_event_is_empty(tmp_path: Path) -> None:
                 assert await response.content.readany() == b"retry: 1000\n\n"
             go_on.set()
             assert (await caller.read_stream(turn)).turn.answer == "Four."
+
+    asyncio.run(story())
+
+
+def test_turn_with_counts_that_no_database_stores_is_saved(tmp_path: Path) -> None:
+    """Before, its end could not be saved, and it ran for ever."""
+    counts = sse_event('{"choices":[],"usage":{"prompt_tokens":' + "9" * 30 + ',"completion_tokens":4}}')
+
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:-1], counts, STORY[-1])
+
+    async def story() -> None:
+        async with (
+            serve_upstream(act) as upstream,
+            start_gateway(tmp_path, extra=ACME.format(url=upstream.base_url)) as caller,
+        ):
+            result = await caller.run_turn(await caller.create_session(), model="acme/m-1")
+            assert (result.state, result.turn.answer) == ("done", "Four.")
+            assert (result.turn.usage.input, result.turn.usage.output) == (None, 4)
 
     asyncio.run(story())
 

@@ -63,6 +63,10 @@ class Seal(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
 
 
+MAX_NUMBER = 2**53
+"""The largest integer that every JSON reader keeps exactly. No valid time or count comes near it."""
+
+
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Token counts with one meaning for all providers; None is unknown, never zero.
 

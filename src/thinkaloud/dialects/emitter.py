@@ -29,6 +29,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
+from thinkaloud.canon.events import MAX_NUMBER
 from thinkaloud.dialects.lenient import OddFields
 
 ODD_FIELD = "odd_field"
@@ -173,7 +174,14 @@ class TurnEmitter:
             self.end_block(key)
 
     def report_usage(self, usage: Usage) -> None:
-        """Emit a usage report, unless it has no counts."""
+        """Emit a usage report, unless it has no counts.
+
+        A number that cannot be a count is left out as unknown: no database could store it.
+        """
+        counts = msgspec.structs.asdict(usage)
+        odd = {name: None for name, count in counts.items() if count and not 0 < count <= MAX_NUMBER}
+        if odd:
+            usage = msgspec.structs.replace(usage, **odd)
         if usage != _EMPTY_USAGE and not self.ended:
             self._emit(UsageReported(usage))
 

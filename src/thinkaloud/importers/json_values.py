@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-MAX_MS = 2**53
+from thinkaloud.canon.events import MAX_NUMBER
 
 
 def string(value: Any, name: str) -> str:
@@ -27,7 +27,7 @@ def array(value: Any, name: str) -> list[Any]:
 def count(value: Any, name: str) -> int | None:
     """Return a field that counts something; None if there is none."""
     field = value.get(name) if isinstance(value, dict) else None
-    valid = isinstance(field, int) and not isinstance(field, bool) and 0 <= field <= MAX_MS
+    valid = isinstance(field, int) and not isinstance(field, bool) and 0 <= field <= MAX_NUMBER
     return field if valid and isinstance(field, int) else None
 
 

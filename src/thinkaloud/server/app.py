@@ -50,7 +50,6 @@ from thinkaloud.server.request_parts import (
     read_body,
     read_headers,
     sent_by_browser,
-    while_connected,
 )
 from thinkaloud.server.response import send_response
 from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
@@ -308,7 +307,8 @@ class _Endpoint:
         )
         async with AsyncExitStack() as stack:
             if self._route.ends_with_client:
-                await stack.enter_async_context(while_connected(receive))
+                streams, token_hash = self._gateway.streams, context.grant.token_hash
+                await stack.enter_async_context(streams.allowed(token_hash, receive))
             if self._route.method != "GET" and not self._takes_raw_body:  # reads and imports may take long
                 await stack.enter_async_context(self._gateway.storage_limit())
             result = await self._route.handler(request)

@@ -144,7 +144,7 @@ class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     dialect: str = ""
     """Of a compatible endpoint: requests, responses and errors are in the format of this dialect."""
     ends_with_client: bool = False
-    """Whether the handler is cancelled when the client leaves: one that works for seconds."""
+    """Whether the handler is cancelled when its client leaves or its token is revoked: it works for long."""
     error_statuses: tuple[int, ...] = ()
     """Error statuses of this route, in addition to those of every route."""
 

@@ -12,7 +12,8 @@ from typing import BinaryIO, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.canon import BlockStarted, Kind, Refused, UsageReported
+from thinkaloud.canon import BlockStarted, Kind, Refused, ReplyEnded, UsageReported
+from thinkaloud.canon.events import MAX_NUMBER
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, Source, block_kinds, read_json
@@ -30,8 +31,6 @@ MAX_TURN_BYTES = 64 * MIB
 """One turn in the output. The gateway holds one at a time of each import."""
 MAX_TURNS = 2_000
 """Turns in one imported conversation. Saving this many takes half a minute."""
-MAX_NUMBER = 2**53
-"""The largest integer that every JSON reader keeps exactly. No valid time or count comes near it."""
 MAX_CONVERSATION_CHARACTERS = 300
 MAX_CLIENT_CHARACTERS = 40
 OWN_FORMAT = "thinkaloud"
@@ -240,7 +239,7 @@ def _check_record(record: SessionRecord, max_blocks: int) -> None:
                 "Split the file and import the parts."
             )
         for entry in exchange.entries:
-            if isinstance(entry.event, UsageReported):
+            if isinstance(entry.event, UsageReported | ReplyEnded):
                 _check_numbers(*msgspec.structs.astuple(entry.event.usage))
 
 

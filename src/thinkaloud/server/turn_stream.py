@@ -7,7 +7,7 @@ same code.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +20,7 @@ from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
-from thinkaloud.server.request_parts import expire_scope
+from thinkaloud.server.request_parts import expire_scope, while_connected
 from thinkaloud.server.running_turn import entries_so_far
 from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.server.thought_filter import VisibleLog
@@ -34,7 +34,7 @@ from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ _HEARTBEAT = b": alive\n\n"
 
 
 class OpenStreams:
-    """The streams that are open, with the hashes of their tokens: a revoked token ends all of its streams."""
+    """The streams and long requests that are open, by the hashes of their tokens: a revoked one ends them."""
 
     def __init__(self) -> None:
         self._scopes: dict[asyncio.Timeout, bytes] = {}
@@ -76,6 +76,14 @@ class OpenStreams:
         except TimeoutError:
             if not scope.expired():
                 raise
+
+    @asynccontextmanager
+    async def allowed(self, token_hash: bytes, receive: Receive) -> AsyncIterator[None]:
+        """Run the block while the client is connected and its token valid. Then cancel it: `ClientGone`."""
+        async with self.open(token_hash) as scope, while_connected(receive):
+            yield
+        if scope.expired():  # the token was revoked
+            raise ClientGone
 
     @property
     def token_hashes(self) -> frozenset[bytes]:

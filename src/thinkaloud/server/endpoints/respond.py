@@ -29,7 +29,7 @@ from thinkaloud.server.endpoints.place import start_client_turn
 from thinkaloud.server.endpoints.stream_body import StreamBody
 from thinkaloud.server.entry_feed import EntryFeed, FeedBatch
 from thinkaloud.server.errors import HttpErrorResponse, ServiceUnavailable
-from thinkaloud.server.request_parts import decode_large, while_connected
+from thinkaloud.server.request_parts import decode_large
 from thinkaloud.server.response import send_in_time
 from thinkaloud.server.thought_filter import ThoughtFilter
 from thinkaloud.store.archive import decode_entries
@@ -71,13 +71,11 @@ async def respond(request: RouteRequest, dialect: str, receive: Receive, send: S
     client, feed, started = session_client(request.headers), EntryFeed(relayed_dialect), None
     gateway = request.gateway
     try:
-        async with gateway.streams.open(request.grant.token_hash) as scope, while_connected(receive):
+        async with gateway.streams.allowed(request.grant.token_hash, receive):
             async with gateway.storage_limit():
                 started = await start_client_turn(gateway, request.owner, client_request, client, feed)
             response = _ClientResponse(request, client_request, started.turn, response_format, send)
             await response.send(feed, stream=client_request.stream)
-        if scope.expired():  # the token was revoked
-            raise ClientGone
     except ClientGone:
         if started is not None:
             await gateway.turns.cancel(started.turn)
