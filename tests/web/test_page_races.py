@@ -20,6 +20,7 @@ from tests.web.chat_page import (
     open_visit,
     wait_for_answers,
 )
+from tests.web.element_states import TWO_FRAMES
 
 FORBIDDEN = """
 for (const name of ["localStorage", "sessionStorage"])
@@ -303,11 +304,29 @@ def test_earlier_messages_load_while_the_page_changes(visit: PageVisit, gateway:
     delayed = DelayedRequests(page, "**/messages*after=*")
     page.click(f"a[href='#{session}']")
     page.wait_for_selector(".answer >> text=answer 29")
+    page.wait_for_selector("h1 >> text=Long")  # the session comes after its messages, and places the reader
     page.evaluate("() => document.querySelector('.scroll').scrollTop = 0")
     delayed.wait()
     gateway.call(f"/api/sessions/{session}", {"title": "Long, and renamed"}, "PATCH")
     stir(page, session)
     page.wait_for_selector("h1 >> text=renamed")
+    delayed.release()
+    page.wait_for_selector(".bubble >> text=question 5", state="attached")
+
+
+def test_earlier_messages_load_where_the_messages_came_before_their_session(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """The button for earlier messages comes into sight once only."""
+    question_answers = [(f"question {n}", "", f"answer {n}") for n in range(30)]
+    session = keep_session(gateway, "Long", *question_answers)
+    page = visit.open()
+    delayed = DelayedRequests(page, f"**/api/sessions/{session}?*")
+    page.click(f"a[href='#{session}']")
+    delayed.wait()
+    page.wait_for_selector(".answer >> text=answer 29")
+    page.get_by_role("button", name="Show earlier messages").wait_for(state="attached")
+    page.evaluate(TWO_FRAMES)
     delayed.release()
     page.wait_for_selector(".bubble >> text=question 5", state="attached")
 
