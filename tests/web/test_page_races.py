@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 from tests.patience import PATIENCE_S
 from tests.web.chat_page import (
     PUZZLE,
@@ -373,8 +373,8 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     second_page.wait_for_selector(".welcome")
     page.wait_for_selector(".status-line >> text=not there any more")
     assert page.locator(".status-line").evaluate("node => node.checkVisibility()")
-    assert page.get_by_role("button", name="Send", exact=True).is_visible()
-    assert page.locator(".exchange[aria-busy]").count() == 0
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    expect(page.locator(".exchange[aria-busy]")).to_have_count(0)
 
 
 def test_asking_again_twice_asks_once(visit: PageVisit, gateway: GatewayProcess) -> None:
@@ -459,7 +459,7 @@ def test_finding_begins_anew_in_another_conversation(visit: PageVisit, gateway: 
     page.wait_for_selector(".finder >> text=1 of 2")
     page.click(f"a[href='#{second_session}']")
     page.wait_for_selector(".answer >> text=2")
-    assert page.locator(".finder >> text=of 2").count() == 0
+    expect(page.locator(".finder >> text=of 2")).to_have_count(0)
 
 
 def test_search_hit_marks_the_searched_words(visit: PageVisit, gateway: GatewayProcess) -> None:

@@ -91,7 +91,7 @@ def test_a_refused_question_has_a_card_and_another_try(visit: PageVisit) -> None
     page.unroute_all()
     card.get_by_role("button", name="Try again").click()
     page.wait_for_selector(".answer >> text=51")
-    assert page.locator(".error-card").count() == 0
+    expect(page.locator(".error-card")).to_have_count(0)
     assert page.input_value("#message") == ""
 
 
