@@ -5,10 +5,7 @@ The client is plain and blocking, so that a test controls the exact bytes.
 
 import asyncio
 import http.client
-import io
-import itertools
 import json
-import pickle
 import re
 import socket
 import threading
@@ -16,17 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, String, select, type_coerce, types
 from tests.patience import PATIENCE_S
+from tests.patient_gateway import ThreadPool
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
 from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.limits import GatewayLimits
-from thinkaloud.server.process_pool import Computation, ProcessPool
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.run import ServeOptions, start_server
 from thinkaloud.simulators import Script, ScriptedAnswer, Simulator, run_simulator
@@ -100,30 +96,6 @@ class HttpResponse(NamedTuple):
     def code(self) -> str:
         """The error code; empty for a success."""
         return str(self.json["error"]["code"]) if self.status >= 400 else ""
-
-
-class ThreadPool(ProcessPool):
-    """Runs most computations in a thread, and only some in a process: to start one takes half a second.
-
-    These tests import a thousand files. What a process does is the same for all of them.
-    """
-
-    IN_A_PROCESS = 50
-    """One in so many computations, beginning with the first."""
-
-    def __init__(self, limits: GatewayLimits) -> None:
-        super().__init__(limits.process, limits.imports_per_user)
-        self._count = itertools.count()
-
-    async def run(self, compute: Computation, *arguments: object) -> BinaryIO:
-        """Run a computation. Its arguments are those that a process would get."""
-        if next(self._count) % self.IN_A_PROCESS == 0:
-            return await super().run(compute, *arguments)
-        return await asyncio.to_thread(_computed_file, compute, pickle.dumps(arguments))
-
-
-def _computed_file(compute: Computation, pickled_arguments: bytes) -> BinaryIO:
-    return io.BytesIO(b"".join(compute(*pickle.loads(pickled_arguments))))
 
 
 class Person(NamedTuple):
@@ -313,7 +285,8 @@ def run_gateway(
             gateway = Gateway(
                 database, catalog, settings=settings or quick_settings(), client=client_without_retries()
             )
-            gateway.imports = ThreadPool(gateway.settings.limits)
+            limits = gateway.settings.limits
+            gateway.imports = ThreadPool(limits.process, limits.imports_per_user)
             await enter(gateway)
             server = await enter(start_server(gateway, options, routes=routes))
             gateways.append(GatewayUnderTest(gateway, server.port, server.token, Path(place), servers))
