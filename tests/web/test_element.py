@@ -865,6 +865,7 @@ def test_a_server_whose_clock_is_ahead_has_a_time_all_the_same(page: Page) -> No
 def test_a_block_that_moves_while_it_waits_to_close_closes(page: Page) -> None:
     """The wait begins anew where it comes back."""
     page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     attributes = {"auto-close-delay": "800", "live": "open"}
     show_block(page, running_thought(), id="moved", attributes=attributes)
     feed_more(page, answer_after_thought(), "moved")

@@ -218,22 +218,20 @@ def test_a_late_try_for_a_conversation_that_was_left_changes_nothing(
     page = visit.open()
     tries: list[Route] = []
 
-    def fail_first(route: Route) -> None:
+    def fail(route: Route) -> None:
         tries.append(route)
-        if len(tries) == 1:
-            route.abort()
-        else:
-            route.fallback()
+        route.abort()
 
-    page.route(f"**/{first_session}/messages*", fail_first)
+    page.route(f"**/{first_session}/messages*", fail)
     page.clock.install()
     page.click(f"a[href='#{first_session}']")
-    wait_for(page, lambda: len(tries) == 1)
+    wait_for(page, lambda: bool(tries))
     page.click(f"a[href='#{second_session}']")
     page.wait_for_selector(".answer >> text=is wanted")
+    tries_before = len(tries)  # the clock goes on, so a slow machine has tried more than once
     page.clock.run_for(20_000)
     assert page.locator(".answer").all_inner_texts() == ["the answer of the one that is wanted"]
-    assert len(tries) == 1
+    assert len(tries) == tries_before
 
 
 def test_conversation_that_failed_to_load_opens_with_a_second_click(
