@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from tests.conftest import CORE_FOLDERS
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
@@ -28,7 +29,7 @@ CHECK = (
 )
 """`make check`, in a copy that has no environment of its own."""
 MYPY_CACHE = ".mypy_cache"
-COMMAND_TIMEOUT_S = 300
+COMMAND_TIMEOUT_S = 4 * PATIENCE_S
 """Far more than any command needs, so that a busy machine makes a guide slow and never wrong."""
 
 _BLOCK = re.compile(
