@@ -19,11 +19,11 @@ CORE := $(addprefix tests/,catalog context dialects export requests tags transcr
 RULES := $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element check test fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element check test test-all fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
 .PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the gateway and its page, with no key (PORT=8321, HOST=127.0.0.1)
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.run $(if $(NPM),page)
@@ -45,6 +45,11 @@ test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## l
 	  $(BIN)/python -m pytest -p tests.second_run --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
 	  $(BIN)/coverage report > /dev/null; }
 	@$(BIN)/python scripts/pythons.py $(CORE)
+
+test-all: export ALL_CASES = 1
+test-all: export JOURNEYS = 20
+test-all: ## run all tests as `make test` does, with every case where that takes a sample
+	@$(MAKE) --no-print-directory test
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage

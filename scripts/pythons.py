@@ -2,9 +2,10 @@
 
     .venv/bin/python scripts/pythons.py tests/wire tests/view
 
-`make test` runs all tests on one Python. What differs between versions shows in a part of them. Each other
-Python has an environment of its own, such as .venv-3.12, with the packages of requirements/test.lock. It is
-found by its name on the PATH, or among those of pyenv. One that is not there is named, which is no error.
+`make test` runs all tests on one Python. What differs between versions shows in a part of them, and in some
+cases of each; `make test-all` runs all cases. Each other Python has an environment of its own, such as
+.venv-3.12, with the packages of requirements/test.lock. It is found by its name on the PATH, or among those
+of pyenv. One that is not there is named, which is no error.
 """
 
 import os
@@ -22,6 +23,7 @@ ARGUMENTS = (
     *("--quiet", "--hypothesis-profile=quick", "-n", "auto", "--dist", "loadfile", "-p", "no:cacheprovider"),
     *("-k", "not linear_time"),  # they compare times, which takes long and tells nothing of the version
 )
+SOME_CASES = () if "ALL_CASES" in os.environ else ("-p", "tests.some_cases")
 END_TO_END = "tests/test_end_to_end.py"
 _VERSION_OF = "import sys; print('%d.%d' % sys.version_info[:2])"
 _PROMISE = re.compile(r"Programming Language :: Python :: (3\.\d+)")
@@ -77,7 +79,7 @@ def install(version: str, python: Path) -> Path:
 def run_tests(folder: Path, core: list[str]) -> bool:
     """Run the tests in an environment; return whether they passed."""
     python = str(folder / "bin" / "python")
-    command = [python, "-m", "pytest", *ARGUMENTS, END_TO_END, *core]
+    command = [python, "-m", "pytest", *ARGUMENTS, *SOME_CASES, END_TO_END, *core]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 

@@ -1,10 +1,13 @@
 """The other Pythons of a machine are found, and those that are missing are named."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from scripts import pythons
+from tests.patience import PATIENCE_S
+from tests.some_cases import MOST_CASES
 
 OWN = "{}.{}".format(*sys.version_info)
 
@@ -58,3 +61,30 @@ def test_failed_tests_of_another_python_fail_the_run(
     assert pythons.main(["tests/wire"]) == 1
     assert (tmp_path / "installed").read_text("utf-8") == ".venv-3.29 test\n"
     assert "Tests failed on Python 3.29." in capsys.readouterr().err
+
+
+def test_other_pythons_run_some_cases_of_every_test(tmp_path: Path) -> None:
+    """The same ones in every run, and all tests that have few."""
+    tests = """
+import pytest
+
+@pytest.mark.parametrize("n", range(100))
+def test_many(n): pass
+
+@pytest.mark.parametrize("n", range(2))
+def test_few(n): pass
+
+def test_one(): pass
+"""
+    (tmp_path / "test_some.py").write_text(tests, "utf-8")
+    command = [sys.executable, "-m", "pytest", "-v", "-c", "/dev/null", "-p", "no:cacheprovider"]
+    command += [f"--rootdir={tmp_path}", "-p", "tests.some_cases", str(tmp_path)]
+    runs = []
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=pythons.ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        )
+        runs.append([line.split()[0] for line in done.stdout.splitlines() if " PASSED " in line])
+    assert runs[0] == runs[1]
+    names = [name.partition("[")[0].rpartition(":")[2] for name in runs[0]]
+    assert names == ["test_many"] * MOST_CASES + ["test_few"] * 2 + ["test_one"]

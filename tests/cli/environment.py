@@ -72,6 +72,13 @@ def _key_variable(provider: Provider) -> str:
     return provider.key.split(" | ")[0].removeprefix("env:")
 
 
+def _wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep commands in this process from saying that a slow commit is not saved."""
+    from tests.patient_gateway import PatientSettings  # with the server, which few tests here need
+
+    monkeypatch.setattr("thinkaloud.server.gateway.Settings", PatientSettings)
+
+
 class UserHome:
     """The data folder of a user, and an environment with only the keys that a test sets."""
 
@@ -81,6 +88,7 @@ class UserHome:
         monkeypatch.setenv("THINKALOUD_HOME", str(folder))
         monkeypatch.setenv("COLUMNS", "80")
         monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
+        _wait_for_the_disk(monkeypatch)
         for provider in builtin_catalog().providers.values():
             if name := _key_variable(provider):
                 monkeypatch.delenv(name, raising=False)

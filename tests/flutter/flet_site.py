@@ -158,11 +158,21 @@ class FletScreen:
         """Return the node with an identifier."""
         return next((node for node in self.nodes() if node.name == name), None)
 
+    def found(self, name: str) -> Node:
+        """Return the node with an identifier as soon as it is there: Flutter makes nodes anew as it draws."""
+        nodes: list[Node] = []
+
+        def find() -> bool:
+            node = self.node(name)
+            nodes.extend([] if node is None else [node])
+            return node is not None
+
+        self.wait_until(find)
+        return nodes[0]
+
     def top(self, name: str) -> float:
-        """Return where the node with an identifier begins; it must be there."""
-        node = self.node(name)
-        assert node is not None
-        return node.top
+        """Return where the node with an identifier begins."""
+        return self.found(name).top
 
     def height(self, text: str) -> float:
         """Return how high the node with these words is."""

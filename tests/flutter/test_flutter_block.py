@@ -88,8 +88,7 @@ def test_plain_text_with_a_duration_is_a_completed_thought(screen: FletScreen) -
     """R111, T2: `KoderThinkingBlock(content, duration)`; opened it shows its text below one button."""
     block = show(screen, KoderThinkingBlock(THOUGHT, 4.2))
     assert ThinkingBlock is KoderThinkingBlock
-    header = screen.node(PANEL)
-    assert header is not None
+    header = screen.found(PANEL)
     assert (header.role, header.expanded, header.tabindex) == ("button", "false", "0")
     assert header.text == "Thought for 4.2s 13 words · I need to find recent docs about it…"
     assert THOUGHT not in screen.texts()
@@ -131,13 +130,11 @@ def test_streaming_text_has_a_live_timer_and_keeps_what_the_person_opened(screen
     run(screen, lambda: block.append("Let me see. "), block.flush)
     now_ms = 3_500
     run(screen, block.redraw)
-    header = screen.node(PANEL)
-    assert header is not None
+    header = screen.found(PANEL)
     assert header.text.startswith("Thinking... 2.5s")
     screen.press(PANEL)
     run(screen, lambda: block.append("It is four."), lambda: block.finish(4.2), block.flush)
-    header = screen.node(PANEL)
-    assert header is not None
+    header = screen.found(PANEL)
     assert (header.expanded, header.text) == ("true", "Thought for 4.2s 6 words")
     assert "Let me see. It is four." in screen.texts()
 
@@ -288,15 +285,15 @@ def test_long_thought_streams_while_the_person_opens_and_closes_it(screen: FletS
     screen.page.wait_for_function(
         "() => [...document.querySelectorAll('flt-semantics')].some(n => n.textContent.includes('very last'))"
     )
-    below = screen.node("below")
-    header = screen.node(PANEL)
-    assert below is not None
-    assert header is not None
-    assert below.top - header.top < BOX_HEIGHT + 120
+
+    def box_is_low() -> bool:
+        # Flutter makes nodes anew while it draws: each may be missing for a moment, or be where it was.
+        below, header = screen.node("below"), screen.node(PANEL)
+        return below is not None and header is not None and below.top - header.top < BOX_HEIGHT + 120
+
+    screen.wait_until(box_is_low)
     feed(screen, block, BlockEnded(0), TurnEnded(Finish.STOP), at_ms=9_100)
-    header = screen.node(PANEL)
-    assert header is not None
-    assert header.expanded == "true"
+    assert screen.found(PANEL).expanded == "true"
 
 
 def test_two_blocks_stream_at_once_and_one_is_removed(screen: FletScreen) -> None:

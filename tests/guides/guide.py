@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from tests.conftest import CORE_FOLDERS
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
@@ -28,7 +29,7 @@ CHECK = (
 )
 """`make check`, in a copy that has no environment of its own."""
 MYPY_CACHE = ".mypy_cache"
-COMMAND_TIMEOUT_S = 300
+COMMAND_TIMEOUT_S = 4 * PATIENCE_S
 """Far more than any command needs, so that a busy machine makes a guide slow and never wrong."""
 
 _BLOCK = re.compile(
@@ -76,6 +77,8 @@ class ScratchProject:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._written: list[str] = []
+        """The files that guides wrote or changed so far."""
         folder.mkdir()
         copy_project(folder)
         if (ROOT / MYPY_CACHE).exists():
@@ -84,17 +87,15 @@ class ScratchProject:
 
     def follow(self, page: str) -> list[str]:
         """Carries out all blocks of a page in order; returns the commands that were run."""
-        written: list[str] = []
         commands: list[str] = []
         for block in blocks(page):
             if block.title:
                 self._write(block)
-                written.append(block.title)
+                self._written.append(block.title)
             elif block.language == "console":
                 commands += block.commands
                 for command in block.commands:
                     self.run(command)
-        self._check(written)
         return commands
 
     def run(self, command: str) -> None:
@@ -122,9 +123,10 @@ class ScratchProject:
         )
         assert completed.returncode == 0, f"$ {command}\n{completed.stdout[-8000:]}"
 
-    def _check(self, written: list[str]) -> None:
-        """Run `make check`, of the pure packages with the folders of tests that the guide adds to."""
-        folders = {"/".join(PurePosixPath(name).parts[:2]) for name in written if name.startswith("tests/")}
+    def check(self) -> None:
+        """Run `make check`, of the pure packages with the folders of tests that the guides add to."""
+        tests = [name for name in self._written if name.startswith("tests/")]
+        folders = {"/".join(PurePosixPath(name).parts[:2]) for name in tests}
         core = [f"tests/{name}" for name in CORE_FOLDERS if f"tests/{name}" in folders]
         scripts = Path(sys.executable).parent
         self.run(

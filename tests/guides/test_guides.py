@@ -1,5 +1,6 @@
 """Every guide for contributors works when it is followed to the letter."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,46 @@ from tests.guides.guide import PAGES, ROOT, Block, ScratchProject, blocks
 GUIDES = sorted(PAGES.glob("*.md"))
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_guide_works_when_followed(page: Path, tmp_path: Path) -> None:
-    commands = ScratchProject(tmp_path / "project").follow(page.read_text("utf-8"))
+class AllGuides:
+    """One copy of the project in which all guides are carried out: to check a copy for each takes long."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = ScratchProject(folder)
+        self.followed: list[Path] = []
+
+    def follow(self, page: Path) -> None:
+        if page not in self.followed:
+            follow(self.project, page)
+            self.followed.append(page)
+
+
+@pytest.fixture(scope="module")
+def all_guides(tmp_path_factory: pytest.TempPathFactory) -> AllGuides:
+    return AllGuides(tmp_path_factory.mktemp("guides") / "project")
+
+
+def follow(project: ScratchProject, page: Path) -> None:
+    commands = project.follow(page.read_text("utf-8"))
     assert any(command.startswith("python -m pytest ") for command in commands), "the guide checks nothing"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_guide_works_when_followed(page: Path, all_guides: AllGuides) -> None:
+    all_guides.follow(page)
+
+
+def test_project_passes_its_check_after_all_guides(all_guides: AllGuides) -> None:
+    for page in GUIDES:
+        all_guides.follow(page)
+    all_guides.project.check()
+
+
+@pytest.mark.skipif("ALL_CASES" not in os.environ, reason="make test-all follows each guide alone")
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_guide_works_when_followed_alone(page: Path, tmp_path: Path) -> None:
+    project = ScratchProject(tmp_path / "project")
+    follow(project, page)
+    project.check()
 
 
 def test_contributing_links_every_guide() -> None:

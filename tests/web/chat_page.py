@@ -24,7 +24,8 @@ from tests.patience import PATIENCE_S, patient_context
 from thinkaloud.server.static_files import FOLDER
 from thinkaloud.store.file_lock import lock_holder, lock_path
 
-WEB = Path(__file__).parents[2] / "web"
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
 """Takes the solver some seconds to tell."""
 STARTED_MS = 1_790_000_000_000
@@ -76,11 +77,12 @@ class GatewayProcess:
 
     def start(self) -> None:
         env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-        command = [sys.executable, "-m", "thinkaloud", "serve", "--port", str(self.port), *self._options]
+        program = [sys.executable, "-m", "tests.patient_gateway"]
+        command = [*program, "serve", "--port", str(self.port), *self._options]
         with self.log_path.open("a") as log:
             self._process = subprocess.Popen(
                 command,
-                env={**env, "THINKALOUD_HOME": str(self.home)},
+                env={**env, "THINKALOUD_HOME": str(self.home), "PYTHONPATH": str(ROOT)},
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

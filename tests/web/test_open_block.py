@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.element_states import answer_after_thought, feed_more, running_thought, show_block
+from tests.web.element_states import TWO_FRAMES, answer_after_thought, feed_more, running_thought, show_block
 
 Event = dict[str, Any]
 FERNS = [{"name": "bracken", "height": 120}, {"name": "maidenhair", "height": 40}]
@@ -48,10 +48,17 @@ STEPS = """() => [...block.shadowRoot.querySelectorAll(".body > .steps > .step")
 })"""
 
 
+def read_steps(page: Page) -> list[dict[str, Any]]:
+    """What is visible of each step."""
+    page.evaluate(TWO_FRAMES)
+    steps: list[dict[str, Any]] = page.evaluate(STEPS)
+    return steps
+
+
 def test_calls_are_readable(page: Page) -> None:
     """Arguments and results as fields and tables, times on the right, a rail between the steps."""
     show_block(page, run(), id="block", open=True, now=5000)
-    calc, search, checker = page.evaluate(STEPS)
+    calc, search, checker = read_steps(page)
     assert calc["line"] == "expression: 8 × (7 + 4 − 8)"
     assert (calc["time"], calc["result"]) == ("500 ms", "value: 24")
     assert (search["line"], search["input"]) == ("", "query: ferns\nlimit: 2")
@@ -83,7 +90,7 @@ def test_json_that_is_not_complete_or_no_object_stays_as_it_is(page: Page) -> No
         *call(2, "empty", "{}", "* no list *", (0, 1)),
     ]
     show_block(page, events, id="block", open=True, now=10)
-    odd, deep, empty = page.evaluate(STEPS)
+    odd, deep, empty = read_steps(page)
     assert (odd["line"], odd["result"]) == ('{"a": 1', "[1, 2")
     assert '"b": [' in deep["result"]
     assert (empty["line"], empty["result"]) == ("", "* no list *")
@@ -97,7 +104,7 @@ def test_code_and_tables_in_a_result_are_drawn(page: Page) -> None:
         *call(1, "list", "", "| fern | height |\n|---|--:|\n| bracken | 120 |", (0, 1)),
     ]
     show_block(page, events, id="block", open=True, now=10)
-    read, listed = page.evaluate(STEPS)
+    read, listed = read_steps(page)
     assert "```" not in read["result"]
     assert page.locator("thinking-block .result pre").inner_text() == "for a in b:\n    print(a)\n"
     assert listed["cells"] == ["fern", "height", "bracken", "120"]
@@ -124,9 +131,9 @@ def test_timeline_shows_the_run_to_scale(page: Page) -> None:
         ["Checker", 20, 20, "2s"],
         ["Thinking", 21, 18, "1.8s"],
     ]
-    assert not page.locator("thinking-block .steps").first.is_visible()
+    expect(page.locator("thinking-block .steps").first).not_to_be_visible()
     page.locator("thinking-block button[part=timeline]").click()
-    assert page.locator("thinking-block .body > .steps").is_visible()
+    expect(page.locator("thinking-block .body > .steps")).to_be_visible()
 
 
 def test_timeline_of_many_steps_in_a_narrow_block(page: Page) -> None:
@@ -166,7 +173,7 @@ def test_body_that_scrolls_shows_that_more_follows(page: Page) -> None:
     assert page.evaluate(height) == before
     page.evaluate("() => block.remove()")
     show_block(page, running_thought("One line."), id="block", open=True, now=1000)
-    assert not button.is_visible()
+    expect(button).to_be_hidden()
 
 
 @pytest.mark.parametrize("lang", ["en", "pt-BR"])

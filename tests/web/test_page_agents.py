@@ -59,7 +59,7 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: PageVisit, gatewa
     page.wait_for_function("text => said.includes(text)", arg="A tool waits for your approval: checker")
     page.get_by_role("button", name="Allow").click()
     wait_for_answers(page)
-    assert page.locator(".approval").count() == 0
+    expect(page.locator(".approval")).to_have_count(0)
     assert "The checker agrees." in (page.text_content(".answer") or "")
     (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]
     parts = gateway.call(f"/api/sessions/{turn['session']}/messages")["items"][-1]["parts"]

@@ -62,10 +62,10 @@ def test_pasted_and_dropped_files_go_with_the_question(visit: PageVisit, gateway
     assert [text.split("\n")[0] for text in refused.all_inner_texts()] == ["shot.png", "paper.pdf"]
     assert "takes no images" in refused.first.inner_text()
     page.get_by_role("button", name="Remove paper.pdf").click()
-    assert chips.count() == 2
+    expect(chips).to_have_count(2)
     ask(page, QUICK_QUESTION)
     wait_for_answers(page)
-    assert chips.count() == 0
+    expect(chips).to_have_count(0)
     session = page.evaluate("() => location.hash.slice(1)")
     (question, *_) = gateway.call(f"/api/sessions/{session}/messages")["items"]
     assert question["content"] == f"{QUICK_QUESTION}\n\nnotes.txt:\n\n17 apples"
@@ -133,18 +133,18 @@ def test_slash_menu_lists_and_runs_commands(visit: PageVisit) -> None:
     options = page.locator(".slash-menu li")
     options.nth(2).wait_for()
     assert [text.split()[0] for text in options.all_inner_texts()] == ["/thinking"] * 3
-    assert page.locator("#message").get_attribute("aria-activedescendant") == "command-0"
+    expect(page.locator("#message")).to_have_attribute("aria-activedescendant", "command-0")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator(".toast", has_text="Thinking blocks: hidden").wait_for()
-    assert page.locator("#message").input_value() == ""
+    expect(page.locator("#message")).to_have_value("")
     page.locator("#message").press_sequentially("/keys")
     page.keyboard.press("Enter")
     page.locator("dialog[open]").get_by_text("Show or hide thinking").wait_for()
     page.keyboard.press("Escape")
     page.locator("#message").fill("/etc/hosts is what?")
-    assert page.locator(".slash-menu").is_hidden(), "a path is no command"
+    expect(page.locator(".slash-menu"), "a path is no command").to_be_hidden()
     page.locator("#message").fill("")
     page.locator(".title").click()
     page.keyboard.press("?")
@@ -170,7 +170,7 @@ def test_sampling_settings_are_sent_with_every_question(visit: PageVisit) -> Non
     page.get_by_label("Stop before").fill("END\nSTOP")
     page.get_by_label("More fields").fill('{"top_k": 40}')
     page.get_by_label("More fields").blur()
-    assert problem.is_hidden()
+    expect(problem).to_be_hidden()
     page.keyboard.press("Escape")
     page.locator(".tuned").wait_for()
     with page.expect_request(re.compile(r"/api/sessions/[^/]+/turns$")) as sent:
@@ -200,7 +200,7 @@ def test_tools_and_assistants_of_an_agent_are_edited(visit: PageVisit, gateway: 
     (agent,) = [one for one in gateway.call("/api/agents")["items"] if one["name"] == "Adder"]
     assert (agent["uses"], agent["assistants"]) == (["calculator"], [helper])
     form = page.locator("dialog[open]").last
-    assert form.get_by_label("calculator").is_checked()
+    expect(form.get_by_label("calculator")).to_be_checked()
     form.get_by_label("calculator").uncheck()
     with page.expect_response(f"**/api/agents/{agent['id']}"):  # the list behind the form is there all along
         form.get_by_role("button", name="Save").click()
@@ -252,8 +252,8 @@ def test_print_has_the_conversation_and_no_controls(visit: PageVisit, gateway: G
     page.locator("thinking-block").first.evaluate("(node) => node.expandAll()")
     page.emulate_media(media="print")
     for part in (".side", ".composer", ".reply-tools", ".tools", ".edit-prompt"):
-        assert page.locator(part).first.is_hidden(), part
-    assert page.locator("h1.title").is_visible()
+        expect(page.locator(part).first, part).to_be_hidden()
+    expect(page.locator("h1.title")).to_be_visible()
     height, end = page.evaluate(
         "() => [document.body.scrollHeight,"
         " [...document.querySelectorAll('.exchange')].at(-1).getBoundingClientRect().bottom]"
@@ -276,7 +276,7 @@ def test_figures_are_a_chart_tables_and_links(visit: PageVisit, gateway: Gateway
     row = dialog.get_by_role("row").filter(has_text="Built-in solver").first
     assert int(row.locator("td").first.inner_text()) >= 1
     dialog.get_by_text("As a table").click()
-    assert dialog.get_by_role("region", name="Day").locator("tbody tr").count() == 1
+    expect(dialog.get_by_role("region", name="Day").locator("tbody tr")).to_have_count(1)
     dialog.get_by_label("Chart").select_option("turns")
     dialog.locator("[aria-label=Answers] canvas").wait_for()
     total = gateway.call("/api/figures")["total"]
@@ -285,7 +285,7 @@ def test_figures_are_a_chart_tables_and_links(visit: PageVisit, gateway: Gateway
     assert (link.get_attribute("href") or "").startswith(f"./{session}")
     link.click()
     page.wait_for_function("() => location.hash.split('/').length === 3")
-    assert dialog.count() == 0
+    expect(dialog).to_have_count(0)
 
 
 def test_legend_of_the_chart_has_a_day_where_the_mouse_is(visit: PageVisit) -> None:

@@ -76,12 +76,12 @@ def test_search_over_thoughts_opens_the_block_at_the_hit(visit: PageVisit, gatew
     page.wait_for_selector("text=Nothing has these words")
     page.check("input[value=thoughts]")
     page.locator(".hit").first.wait_for()
-    assert page.locator(".hit").count() == 1
+    expect(page.locator(".hit")).to_have_count(1)
     assert page.locator(".hit mark").first.inner_text() == "marigold"
     page.locator(".hit").click()
     page.wait_for_selector("thinking-block")
     page.wait_for_function("() => document.querySelector('thinking-block').open")
-    assert page.locator("dialog").count() == 0
+    expect(page.locator("dialog")).to_have_count(0)
     assert "/0" in page.url
 
 
@@ -104,7 +104,7 @@ def test_find_in_thinking_counts_hits_and_wraps_around(visit: PageVisit, gateway
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector("text=3 of 3")
     page.keyboard.press("Escape")
-    assert page.locator(".finder").count() == 0
+    expect(page.locator(".finder")).to_have_count(0)
     assert page.evaluate("() => CSS.highlights.size") == 0
 
 
@@ -130,7 +130,7 @@ def test_a_replay_has_a_slider_and_a_speed(visit: PageVisit, gateway: GatewayPro
     expect(page.locator(".answer")).to_have_text("A fern grows there.")
     assert thinking_text(page) == whole
     page.get_by_role("button", name="End replay").click()
-    assert page.locator(".replay").count() == 0
+    expect(page.locator(".replay")).to_have_count(0)
     assert page.text_content(".answer") == "A fern grows there."
 
 
@@ -191,22 +191,22 @@ def test_an_agent_offers_thinking_only_where_the_model_can(visit: PageVisit, gat
     page.get_by_role("button", name="Agents").click()
     page.get_by_role("button", name="New agent").click()
     box, model = page.get_by_label("Enable thinking"), page.get_by_label("Model", exact=True)
-    assert box.is_visible()
+    expect(box).to_be_visible()
     model.fill("gpt-4o")
-    assert box.is_hidden()
+    expect(box).to_be_hidden()
     assert "gpt-4o does not think" in page.inner_text("[role=note]")
     model.fill("claude-opus-4.5")
-    assert box.is_visible()
+    expect(box).to_be_visible()
     page.get_by_label("How hard to think").select_option("budget")
     page.get_by_label("Thinking budget, in tokens").fill("4096")
     box.uncheck()
-    assert page.get_by_label("Thinking budget, in tokens").is_hidden()
+    expect(page.get_by_label("Thinking budget, in tokens")).to_be_hidden()
     box.check()
     page.get_by_label("Name").fill("Reader")
     page.get_by_label("Instructions").fill("Read slowly.")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Edit Reader").click()
-    assert page.get_by_label("Thinking budget, in tokens").input_value() == "4096"
+    expect(page.get_by_label("Thinking budget, in tokens")).to_have_value("4096")
     model.fill("builtin/solver")
     page.get_by_label("How hard to think").select_option("high")
     page.get_by_role("button", name="Save").click()
@@ -234,7 +234,7 @@ def test_the_picker_says_what_each_models_thinking_can_do(visit: PageVisit) -> N
     assert "Can think" in option.inner_text()
     assert "token budget" in option.inner_text()
     page.keyboard.press("Enter")
-    assert page.get_by_role("button", name="Who answers: claude-opus-4.5").is_visible()
+    expect(page.get_by_role("button", name="Who answers: claude-opus-4.5")).to_be_visible()
     assert page.get_by_label("Thinking", exact=True).locator("option").all_inner_texts()[:2] == [
         "Thinking: auto",
         "Thinking: off",
@@ -367,7 +367,7 @@ def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
         assert page.locator(".side").get_by_role("link", name="Pocket").count() == 0
         opener = page.get_by_role("button", name="Conversations and settings")
-        assert opener.get_attribute("aria-expanded") == "false"
+        expect(opener).to_have_attribute("aria-expanded", "false")
         opener.click()
         page.get_by_role("link", name="Pocket").first.click()
         wait_for_answers(page)

@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from tests.web.chat_page import (
     ANSWER,
     PUZZLE,
@@ -24,7 +24,7 @@ def test_a_first_visit_needs_no_key_and_one_click(visit: PageVisit) -> None:
     """R064, R065, R069: the thought is inside the reply, above the answer, and closed."""
     page = visit.open()
     assert page.inner_text(".welcome h2") == "Ask, and watch it think"
-    assert page.locator(".puzzle").count() == 3
+    expect(page.locator(".puzzle")).to_have_count(3)
     assert "ANTHROPIC_API_KEY" in page.inner_text(".connect")
     page.click(".puzzle >> nth=0")
     page.wait_for_selector("thinking-block[status=streaming]")
@@ -68,7 +68,7 @@ def test_offline_and_back_loses_nothing(visit: PageVisit) -> None:
     page.wait_for_selector(".offline", state="hidden")
     wait_for_answers(page)
     assert "952" in (page.text_content(".answer >> nth=0") or "")
-    assert page.locator(".link-state:visible").count() == 0
+    expect(page.locator(".link-state:visible")).to_have_count(0)
     assert page.input_value("#message") == "is anybody there", "a draft is kept while a turn runs"
 
 
@@ -95,10 +95,10 @@ def test_turn_of_a_killed_gateway_is_shown_as_interrupted(browser: Browser, tmp_
         gateway.start()
         wait_for_answers(page)
         assert thinking_text(page).startswith(text_before[:40])
-        assert page.locator(".link-state:visible").count() == 0
+        expect(page.locator(".link-state:visible")).to_have_count(0)
         notice = page.evaluate("() => document.querySelector('thinking-block').state.notice")
         assert notice, "how it ended is not said"
-        assert page.get_by_role("button", name="Resume").is_visible()
+        expect(page.get_by_role("button", name="Resume")).to_be_visible()
         ask(page, QUICK_QUESTION)
         wait_for_answers(page, 2)
         assert "51" in (page.text_content(".answer >> nth=-1") or "")
@@ -128,7 +128,7 @@ def test_stop_keeps_the_text_so_far(visit: PageVisit) -> None:
     wait_for_answers(page)
     assert len(thinking_text(page)) > 40
     assert "Stopped" in page.evaluate("() => document.querySelector('thinking-block').state.notice")
-    assert page.get_by_role("button", name="Send", exact=True).is_visible()
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
 
 
 def test_a_silent_stream_is_said_to_be_silent(visit: PageVisit) -> None:
@@ -140,6 +140,6 @@ def test_a_silent_stream_is_said_to_be_silent(visit: PageVisit) -> None:
     page.wait_for_selector("thinking-block")
     page.clock.run_for(21_000)
     page.wait_for_selector("text=Still waiting for the first word")
-    assert page.get_by_role("button", name="Stop", exact=True).is_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     page.clock.run_for(25_000)
     page.wait_for_selector("text=Connection lost. Trying again")

@@ -69,7 +69,7 @@ def test_a_stream_that_the_gateway_refused_can_be_resumed(visit: PageVisit) -> N
     page.get_by_role("button", name="Resume").click()
     wait_for_answers(page)
     assert "51" in (page.text_content(".answer") or "")
-    assert page.locator(".link-state:visible").count() == 0
+    expect(page.locator(".link-state:visible")).to_have_count(0)
 
 
 def _stepped(gateway: GatewayProcess) -> str:

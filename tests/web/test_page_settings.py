@@ -75,10 +75,10 @@ def test_settings_are_kept_for_the_user_and_seen_in_every_window(
     wait_for_answers(page)
     assert _open(page)
     page.get_by_role("button", name="Settings", exact=True).click()
-    assert page.get_by_label("When it is done").input_value() == "expanded"
+    expect(page.get_by_label("When it is done")).to_have_value("expanded")
     page.get_by_label("Text of thoughts").select_option("plain")
     page.keyboard.press("Escape")
-    assert page.get_attribute("thinking-block", "render") == "plain"
+    expect(page.locator("thinking-block").first).to_have_attribute("render", "plain")
     assert gateway.call(f"/api/sessions/{session}/messages")["items"][1]["thinking"] == THOUGHT
 
 
@@ -160,7 +160,7 @@ def test_an_unknown_command_is_not_sent_without_asking(visit: PageVisit) -> None
     dialog.get_by_text("There is no command /thinkin.").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     dialog.wait_for(state="detached")
-    assert page.locator("#message").input_value() == "/thinkin hide"
+    expect(page.locator("#message")).to_have_value("/thinkin hide")
     assert page.locator(".exchange").count() == 0
     page.locator("#message").press("Enter")
     dialog.get_by_role("button", name="Send as a message").click()
@@ -224,7 +224,7 @@ def test_how_thoughts_are_drawn_is_kept_by_the_gateway(visit: PageVisit, gateway
     page.route("**/api/preferences", lambda route: None)  # the first paint does not wait for the gateway
     page.reload()
     wait_for_answers(page)
-    assert page.get_attribute("thinking-block", "render") == "plain"
+    expect(page.locator("thinking-block").first).to_have_attribute("render", "plain")
 
 
 def test_the_keys_for_all_thinking_can_be_changed(visit: PageVisit, gateway: GatewayProcess) -> None:
@@ -237,7 +237,7 @@ def test_the_keys_for_all_thinking_can_be_changed(visit: PageVisit, gateway: Gat
     assert (_open(page, 0), _open(page, 1)) == (False, False)
     _settings(page)
     changer = page.locator(".key")
-    assert changer.get_attribute("aria-label") == "Expand or collapse all thinking: Alt+E. Change"
+    expect(changer).to_have_attribute("aria-label", "Expand or collapse all thinking: Alt+E. Change")
     changer.click()
     page.keyboard.press("Alt+n")
     page.wait_for_selector("text=These keys do something else already")
@@ -307,7 +307,7 @@ def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser,
         gateway.import_exchanges("At home", ("one", THOUGHT, "A fern."))
         page = visit.open()
         _settings(page)
-        assert page.get_by_role("dialog").get_by_text("default", exact=True).is_visible()
+        expect(page.get_by_role("dialog").get_by_text("default", exact=True)).to_be_visible()
         assert page.get_by_label("Workspace").count() == 0, "a choice where there is none"
         page.keyboard.press("Escape")
         research = gateway.command("users", "join", "local", "--workspace", "research")
@@ -317,7 +317,7 @@ def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser,
         ask(page, QUICK_QUESTION)
         wait_for_answers(page)
         _settings(page)
-        assert page.get_by_label("Workspace").input_value() == research
+        expect(page.get_by_label("Workspace")).to_have_value(research)
         page.get_by_label("Language").select_option("pt-BR")
         page.wait_for_selector("text=Nova conversa")
         assert gateway.call("/api/preferences")["language"] == "en-US"

@@ -320,16 +320,16 @@ export class Chat {
   }
 
   private async showEarlier(): Promise<void> {
-    const { earlier, session } = this;
-    if (!earlier || !session) return;
+    const { earlier, id } = this; // messages may be there before the session is, and this is not called twice
+    if (!earlier) return;
     this.earlier = "";
-    const page = await loadMessages(session.id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch(
+    const page = await loadMessages(id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch(
       (error: unknown) => {
         this.earlier = earlier;
         throw error;
       },
     );
-    if (this.session?.id !== session.id) return;
+    if (this.id !== id) return;
     const { scrollTop, scrollHeight } = this.scroller;
     const fresh = this.createExchanges(page.items);
     // A map keeps the order of insertion, and these stand before the others.
