@@ -4,6 +4,7 @@ import { loadMessages } from "./chat-requests.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
 import { button, h } from "./dom.js";
+import { editBox } from "./edit-box.js";
 import { Exchange, type ExchangeHost } from "./exchange.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -63,29 +64,12 @@ async function compare(host: ExchangeHost, versions: string[]): Promise<void> {
 
 /** A field in the place of a question, to ask another one there. */
 function editPrompt(asked: HTMLElement, prompt: string, send: (text: string) => void): void {
-  const area = h("textarea", { class: "input", rows: 3, "aria-label": t("edit") });
-  const close = (): void => form.replaceWith(asked);
-  const form = h(
-    "form",
-    { class: "edit stack" },
-    area,
-    h(
-      "div",
-      { class: "dialog-foot" },
-      button(t("cancel"), null, close, { class: "plain" }),
-      h("button", { class: "primary" }, t("send")),
-    ),
-  );
-  area.value = prompt;
-  area.onkeydown = (event) => {
-    if (event.key === "Escape") close();
-  };
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    const text = area.value.trim();
+  const close = (): void => box.replaceWith(asked);
+  const done = (text: string): void => {
     close();
-    if (text) send(text);
+    send(text);
   };
-  asked.replaceWith(form);
-  area.focus();
+  const box = editBox(prompt, t("send"), done, close);
+  asked.replaceWith(box);
+  box.querySelector("textarea")?.focus();
 }
