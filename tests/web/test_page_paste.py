@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 TEXTS = {
     "an editor": "\tif a:\r\n\t\treturn\u00a0b  \r\n\r\n    end\r\n",
     "a terminal": "  $ ls -l\n-rw-r--r--  1 me  me   12 a.txt\n\n\n",
-    "emoji and right to left": "👩\u200d👩\u200d👧 \u05e9\u05dc\u05d5\u05dd, hello \u0645\u0631\u062d\u0628\u0627 e\u0301",
+    "emoji": "👩\u200d👩\u200d👧 e\u0301",
+    "right to left": "\u05e9\u05dc\u05d5\u05dd, hello \u0645\u0631\u062d\u0628\u0627",
     "a path": "./run.sh --all\n/etc/hosts",
 }
 _WRITE = """async (formats) => {
@@ -78,9 +79,7 @@ def test_text_pasted_into_an_edited_question_is_sent_as_it_is(
 def test_only_the_text_of_a_web_page_is_pasted(visit: PageVisit, gateway: GatewayProcess) -> None:
     page = visit.open()
     page.locator("#message").focus()
-    paste(
-        page, text_html="<b>17</b> <i>apples</i><img src=x onerror='window.__ran=1'>", text_plain="17 apples"
-    )
+    paste(page, text_html="<h1><b>17</b> <i>apples</i></h1>", text_plain="17 apples")
     assert page.input_value("#message") == "17 apples"
 
 
@@ -140,3 +139,19 @@ def test_pasted_text_of_an_office_program_comes_without_its_picture(visit: PageV
     expect(page.locator(".attachment")).to_have_count(1)
     give_files(page, "paste", shot__png=base64.b64decode(PIXEL))
     expect(page.locator(".attachment")).to_have_count(2)
+
+
+def test_file_pasted_into_an_edited_question_goes_with_it(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    page.get_by_role("button", name="Edit the question").click()
+    give_files(page, "paste", ".edit textarea", shot__png=base64.b64decode(PIXEL), notes__txt=b"17 apples")
+    expect(page.locator(".edit .attachment")).to_have_count(2)
+    page.locator(".edit textarea").press("Enter")
+    page.get_by_text("2/2").wait_for()
+    wait_for_answers(page)
+    session = page.evaluate("() => location.hash.slice(1).split('/')[0]")
+    (question, *_) = gateway.call(f"/api/sessions/{session}/messages")["items"]
+    assert question["content"] == f"{QUICK_QUESTION}\n\nnotes.txt:\n\n17 apples"
+    assert [image["data"] for image in question["images"]] == [PIXEL]

@@ -23,6 +23,14 @@ export interface Attached {
   files: FileBody[];
 }
 
+/** The files of both. */
+export function joined(one: Partial<Attached> | undefined, other: Attached): Attached {
+  return {
+    images: [...(one?.images ?? []), ...other.images],
+    files: [...(one?.files ?? []), ...other.files],
+  };
+}
+
 interface Attachment extends FileBody {
   name: string;
   /** It was pasted as text, and is part of the question as it is. */

@@ -243,14 +243,10 @@ export class Composer {
 
   /** Takes what is pasted: a text in the box, a long one beside it, and files where the text is but their names. */
   private paste(event: ClipboardEvent): void {
-    const data = event.clipboardData;
-    const text = (data?.getData("text/plain") ?? "").replace(/\r\n?/g, "\n");
-    const names = new Set([...(data?.files ?? [])].map(({ name }) => name));
-    const lines = text.split("\n").map((line) => line.slice(line.lastIndexOf("/") + 1).trim());
-    // Office programs add a picture of the text that they copy.
-    if (lines.every((line) => !line || names.has(decoded(line)))) return this.takeFiles(event, data);
-    if (text.length <= LONGEST_IN_BOX) return;
+    const { text, files } = pastedParts(event);
+    if (!files[0] && text.length <= LONGEST_IN_BOX) return; // the browser does it
     event.preventDefault();
+    if (files[0]) return this.attach(files);
     void this.loadFiles()
       .then((files) => {
         files.pasted = [...files.pasted, text];
@@ -407,6 +403,16 @@ export function queueArea(session: string): "localStorage" | "sessionStorage" {
 
 export function storedQueue(session: string): string {
   return readStored(`${QUEUE}:${session}`, queueArea(session)) ?? "";
+}
+
+/** What is pasted, with line ends as a field has them: a text, or files where the text is but their names. */
+export function pastedParts({ clipboardData: data }: ClipboardEvent): { text: string; files: File[] } {
+  const text = (data?.getData("text/plain") ?? "").replace(/\r\n?/g, "\n");
+  const files = [...(data?.files ?? [])];
+  const names = new Set(files.map(({ name }) => name));
+  const lines = text.split("\n").map((line) => line.slice(line.lastIndexOf("/") + 1).trim());
+  // Office programs add a picture of the text that they copy.
+  return lines.every((line) => !line || names.has(decoded(line))) ? { text: "", files } : { text, files: [] };
 }
 
 /** A name as it is read; in a copied address it may be encoded. */

@@ -7,7 +7,7 @@
  */
 
 import { ApiError } from "./api.js";
-import type { Attached } from "./attachments.js";
+import { type Attached, joined } from "./attachments.js";
 import { newKey } from "./chat-requests.js";
 import { QUEUE, queueArea, storedQueue } from "./composer.js";
 import { addDialogWords } from "./dialog-words.js";
@@ -184,18 +184,22 @@ export class Queue {
   private edit(item: Waiting, row: HTMLElement): void {
     if (this.editing) return;
     const { composer } = this.page;
-    const close = (prompt: string): void => {
+    const close = (prompt: string, attached = item.attached): void => {
       this.editing = "";
       const waits = this.read().some(({ key }) => key === item.key);
       // A window that was faster sent it as it was: the new text is for the person to send.
-      if (waits) this.change(item.key, { ...item, key: newKey(), prompt });
+      if (waits) this.change(item.key, { ...item, key: newKey(), prompt, attached });
       else if (prompt !== item.prompt) composer.put(prompt);
       this.update();
       composer.area.focus();
     };
     this.editing = item.key;
     this.change(item.key, { ...item, held: true });
-    const box = editBox(item.prompt, t("save"), close, () => close(item.prompt));
+    const box = editBox(item.prompt, {
+      name: t("save"),
+      done: (prompt, more) => close(prompt, joined(item.attached, more)),
+      left: () => close(item.prompt),
+    });
     row.replaceChildren(box);
     box.querySelector("textarea")?.focus();
   }

@@ -1,5 +1,6 @@
 /** The versions of an answer: which one is shown, the way to the others, and all of them side by side. */
 
+import { type Attached, joined } from "./attachments.js";
 import { loadMessages } from "./chat-requests.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
@@ -14,7 +15,8 @@ addDialogWords();
 /** Adds what can be done with a question: edit it, and go to other versions of it. */
 export function addQuestionTools(exchange: Exchange): void {
   const { promptsNode, prompt, versions, host, id } = exchange;
-  const edit = (): void => editPrompt(promptsNode, prompt, (text) => host.replace(id, text, exchange.attached));
+  const edit = (): void =>
+    editPrompt(promptsNode, prompt, (text, more) => host.replace(id, text, joined(exchange.attached, more)));
   const bubble = promptsNode.lastElementChild;
   const row = h(
     "div",
@@ -63,13 +65,13 @@ async function compare(host: ExchangeHost, versions: string[]): Promise<void> {
 }
 
 /** A field in the place of a question, to ask another one there. */
-function editPrompt(asked: HTMLElement, prompt: string, send: (text: string) => void): void {
-  const close = (): void => box.replaceWith(asked);
-  const done = (text: string): void => {
-    close();
-    send(text);
+function editPrompt(asked: HTMLElement, prompt: string, send: (text: string, more: Attached) => void): void {
+  const left = (): void => box.replaceWith(asked);
+  const done = (text: string, more: Attached): void => {
+    left();
+    send(text, more);
   };
-  const box = editBox(prompt, t("send"), done, close);
+  const box = editBox(prompt, { name: t("send"), done, left });
   asked.replaceWith(box);
   box.querySelector("textarea")?.focus();
 }
