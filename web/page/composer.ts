@@ -157,7 +157,7 @@ export class Composer {
     this.node.classList.toggle("running", runs);
     show(this.stop, runs);
     show(this.answerNow, runs && thinks);
-    this.typed();
+    this.drawSend();
     this.showQueue();
   }
 
@@ -347,16 +347,20 @@ export class Composer {
   }
 
   private typed(): void {
-    const runs = !this.stop.hidden;
-    this.send.disabled = this.empty;
-    show(this.send, !runs || !this.empty);
-    this.send.title = this.send.ariaLabel = t(runs ? "send.later" : "send");
+    this.drawSend();
     if (this.slash) this.slash.update();
     else if (this.area.value.startsWith("/")) void this.showCommands().catch(showError);
     writeStored(`${DRAFT}:${this.sessionId}`, this.area.value, "sessionStorage");
     if (CSS.supports("field-sizing", "content")) return;
     this.area.style.blockSize = "auto";
     this.area.style.blockSize = `${this.area.scrollHeight}px`;
+  }
+
+  private drawSend(): void {
+    const runs = !this.stop.hidden;
+    this.send.disabled = this.empty;
+    show(this.send, !runs || !this.empty);
+    this.send.title = this.send.ariaLabel = t(runs ? "send.later" : "send");
   }
 
   private async showCommands(): Promise<void> {
@@ -399,6 +403,11 @@ export class Composer {
 /** Where the questions that wait are kept: all windows share those of a conversation, a new one is this window's alone. */
 export function queueArea(session: string): "localStorage" | "sessionStorage" {
   return session ? "localStorage" : "sessionStorage";
+}
+
+/** Forgets what waits in a conversation that is deleted. */
+export function forgetQueue(session: string): void {
+  writeStored(`${QUEUE}:${session}`, "", queueArea(session));
 }
 
 export function storedQueue(session: string): string {

@@ -43,7 +43,7 @@ export class Queue {
   /** The rows by the keys of their questions, with what they show. */
   private rows = new Map<string, { row: HTMLElement; shown: string }>();
   private list = h("ul");
-  private state = h("p", { class: "muted small", role: "status" });
+  private state = h("p", { class: "muted small" });
 
   constructor(private page: PageContext) {
     this.node = h("section", { class: "queue", "aria-label": t("queue"), hidden: true }, this.state, this.list);

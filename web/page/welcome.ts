@@ -46,7 +46,7 @@ export function welcome(page: PageContext): HTMLElement {
     ),
   );
   const ready = h("p", { class: "muted small" });
-  const found = h("p", { class: "key-found", role: "status" });
+  const found = h("p", { class: "key-found" });
   void loadModels().then(
     (models) => {
       const n = models.filter(({ ready }) => ready === "key").length;
