@@ -71,6 +71,8 @@ LONG_FILES = (
     "flutter/test_flutter_stories.py",
     "flutter/test_flutter_app.py",
     "web/test_page_parts.py",
+    "web/test_page_queue.py",
+    "web/test_page_paste.py",
     "web/test_page_settings.py",
     "web/test_accessibility.py",
     "web/test_page_reconnect.py",

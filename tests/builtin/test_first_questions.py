@@ -59,6 +59,23 @@ def test_answers_without_a_solution_suggest_three_things() -> None:
         assert len(examples) == 3, question
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("tell me about the train to Lyon", "A train travels 180 km in 2 hours. What is its speed?"),
+        ("why are the days in june so warm", "how many days between 2026-01-01 and 2026-11-15"),
+        ("solve x + 3 = 10", "how much is 17 * 3 - 9"),
+        ("Write me a poem", "how do I connect a real model?"),
+        ("Quem descobriu o Brasil?", "como conecto um modelo de verdade?"),
+        ("conte as letras disto", "quantos r tem a palavra carro?"),
+    ],
+)
+def test_suggestions_fit_what_was_asked(question: str, first: str) -> None:
+    examples = [line for line in reply_to(question).answer.splitlines() if line.startswith("- ")]
+    assert examples[0] == f"- {first}"
+    assert len(set(examples)) == 3
+
+
 def test_every_suggested_example_is_solved() -> None:
     for language in Language:
         for skill in SKILLS:

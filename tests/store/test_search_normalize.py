@@ -177,6 +177,17 @@ def test_snippet_shows_the_first_match_and_marks_all_near_it() -> None:
     assert [shown[start:end] for start, end in marks] == ["needle", "hay", "NEEDLE"]
 
 
+def test_snippet_shows_the_query_in_its_order_before_other_places_of_its_words() -> None:
+    text = " ".join(f"Take option {number} or leave it, for nobody minds." for number in range(60))
+    shown, marks = make_snippet(text, parse_query("option 47"))
+    assert "option 47 or" in shown
+    assert "47" in [shown[start:end] for start, end in marks]
+    shown, _ = make_snippet(text, parse_query("leave 47"))
+    assert "option 47 or leave" in shown, "the place with the most words"
+    shown, _ = make_snippet(text, parse_query("option elsewhere"))
+    assert shown.startswith("Take option 0")
+
+
 def test_snippet_of_a_short_text_is_the_whole_text() -> None:
     assert make_snippet("  one\n two ", parse_query("two")) == ("one two", ((4, 7),))
     assert make_snippet("one two three", parse_query('two "one two" three')) == (

@@ -72,6 +72,14 @@ THOUGHT = (
 ENDED = {"type": "turn.ended", "finish": "stop"}
 
 
+PASTE_LONG = """() => {
+  const data = new DataTransfer();
+  data.setData("text/plain", "a line of a long text\\n".repeat(400));
+  const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+  document.querySelector("#message").dispatchEvent(event);
+}"""
+
+
 def keep_conversations(gateway: GatewayProcess) -> str:
     """A conversation with everything an answer can have."""
     gateway.import_exchanges(
@@ -326,6 +334,33 @@ def refused(page: Page, gateway: GatewayProcess) -> None:
     page.wait_for_selector(".error-card")
 
 
+def waiting(page: Page, gateway: GatewayProcess) -> None:
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+    ask(page, QUICK_QUESTION)
+    ask(page, "Which of the steps was the longest one, and why was it? " * 4)
+    page.wait_for_selector(".queue li >> nth=1")
+    page.evaluate(PASTE_LONG)
+    page.wait_for_selector(".attachment")
+
+
+def long_question(page: Page, gateway: GatewayProcess) -> None:
+    question = "\n".join(f"  {number}. a line of a long question" for number in range(200))
+    open_session(page, gateway.import_exchanges("Long question", (question, "A thought.", "An answer.")))
+    page.wait_for_selector(".show-more")
+
+
+def edited_question(page: Page, gateway: GatewayProcess) -> None:
+    finished_answer(page, gateway)
+    page.locator(".edit-prompt").last.click()
+    page.wait_for_selector(".edit textarea")
+
+
+def suggestions(page: Page, gateway: GatewayProcess) -> None:
+    ask(page, "Tell me about the train to Lyon")
+    page.wait_for_selector(".suggestions button")
+
+
 SCENES: tuple[Callable[[Page, GatewayProcess], None], ...] = (
     start_page,
     streaming,
@@ -357,6 +392,10 @@ SCENES: tuple[Callable[[Page, GatewayProcess], None], ...] = (
     figures,
     offline,
     refused,
+    waiting,
+    long_question,
+    edited_question,
+    suggestions,
 )
 
 

@@ -43,6 +43,10 @@ STATES = (
     page_screenshots.shortcut_sheet,
     page_screenshots.share,
     page_screenshots.figures,
+    page_screenshots.waiting,
+    page_screenshots.long_question,
+    page_screenshots.edited_question,
+    page_screenshots.suggestions,
 )
 VARIANTS = {
     name: variant_options

@@ -13,29 +13,30 @@ from playwright.sync_api import expect
 from tests.patience import PATIENCE_S, patient_context
 from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, open_visit, wait_for_answers
 from tests.web.page_screenshots import PIXEL
+from tests.web.pdf_text import page_texts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
 HOSTILE = "<img src=x onerror=window.__ran=1><script>window.__ran=1</script></script><!--"
-_DROP = """async ({files, kind}) => {
+_DROP = """async ({files, kind, target: selector}) => {
   const data = new DataTransfer();
   for (const [name, text] of files) {
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     data.items.add(new File([bytes], name));
   }
-  const target = document.querySelector(kind === "paste" ? "#message" : ".main");
+  const target = document.querySelector(kind === "paste" ? selector : ".main");
   target.dispatchEvent(kind === "paste"
     ? new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true})
     : new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
 }"""
 
 
-def give_files(page: "Page", kind: str, **files: bytes) -> None:
-    """Paste or drop files; `__` in a name stands for its dot."""
+def give_files(page: "Page", kind: str, target: str = "#message", **files: bytes) -> None:
+    """Paste files into a field or drop them on the page; `__` in a name stands for its dot."""
     named = [(name.replace("__", "."), base64.b64encode(content).decode()) for name, content in files.items()]
-    page.evaluate(_DROP, {"files": named, "kind": kind})
+    page.evaluate(_DROP, {"files": named, "kind": kind, "target": target})
 
 
 def session_item(page: "Page", title: str) -> Any:
@@ -262,6 +263,26 @@ def test_print_has_the_conversation_and_no_controls(visit: PageVisit, gateway: G
     assert height > 2000
     pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
     assert pages > 3
+
+
+@pytest.mark.parametrize("lines", [1, 150])
+def test_print_begins_with_the_first_question_and_has_no_replay_bar(
+    visit: PageVisit, gateway: GatewayProcess, lines: int
+) -> None:
+    question = "question 0 about ferns\n" + "and more of it\n" * lines
+    page = visit.open(gateway.import_exchanges("Printed", (question, "a thought", "The fern wins.")))
+    wait_for_answers(page)
+    page.get_by_role("button", name="Replay").click()
+    page.locator(".replay").wait_for()
+    page.get_by_text("The fern wins.").wait_for()
+    page.emulate_media(media="print")
+    assert page.locator(".replay").is_hidden()
+    first, *others = page_texts(page.pdf())
+    assert first.startswith("Printedquestion0aboutferns")
+    assert "Thefernwins." in "".join([first, *others])
+    assert "×" not in first, "the speed of the replay"
+    assert "".join([first, *others]).count("andmoreofit") == lines, "a long question is printed whole"
+    assert "Showmore" not in first
 
 
 def test_figures_are_a_chart_tables_and_links(visit: PageVisit, gateway: GatewayProcess) -> None:

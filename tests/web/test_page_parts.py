@@ -360,6 +360,44 @@ def test_the_whole_page_by_keyboard_alone(visit: PageVisit) -> None:
     page.wait_for_selector(".welcome")
 
 
+def test_the_list_is_one_tab_stop_and_keeps_the_focus(visit: PageVisit, gateway: GatewayProcess) -> None:
+    first = gateway.import_exchanges("Stop 0", ("one", "", "1"))
+    for number in range(1, 30):
+        gateway.import_exchanges(f"Stop {number}", ("one", "", "1"))
+    page = visit.open(first)
+    wait_for_answers(page)
+    focused = "() => document.activeElement.ariaLabel || document.activeElement.textContent"
+    page.locator("body > :first-child").focus()
+    names: list[str] = []
+    while "Message" not in names and len(names) < 40:
+        page.keyboard.press("Tab")
+        names.append(page.evaluate(focused))
+    assert names[0] == "Skip to the conversation"
+    assert [name for name in names if name.startswith("Stop")] == ["Stop 0"]
+    assert "Message" in names, "the message box is not far"
+
+    link = page.get_by_role("link", name="Stop 0", exact=True)
+    link.focus()
+    page.keyboard.press("Home")
+    assert page.evaluate(focused) == "Stop 29"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "Actions: Stop 28"
+    page.evaluate("() => { window.__focused = document.activeElement; }")
+    other = gateway.import_exchanges("Newcomer", ("one", "", "1"))
+    gateway.call(f"/api/sessions/{other}", {"title": "Renamed"}, "PATCH")
+    page.get_by_role("link", name="Renamed").wait_for()
+    assert page.evaluate("() => document.activeElement === window.__focused"), (
+        "a change elsewhere took the focus"
+    )
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.locator("body > :nth-child(2)").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.className") == "scroll"
+
+
 def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway: GatewayProcess) -> None:
     gateway.import_exchanges("Pocket", ("one", THOUGHT, "A fern."))
     with open_visit(browser, gateway.url, viewport={"width": 360, "height": 740}) as visit:

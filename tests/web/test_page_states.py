@@ -303,6 +303,31 @@ def test_a_search_hit_opens_at_its_words(visit: PageVisit, gateway: GatewayProce
     page.wait_for_function(f"() => ({marked})().includes('quiet bracken')")
 
 
+def test_a_search_hit_opens_at_the_query_in_its_order(visit: PageVisit, gateway: GatewayProcess) -> None:
+    options = [f"- Take **option {n}** or leave it, for nobody minds." for n in range(60)]
+    options[52] = "- Whoever takes **option 52** should do so with care."
+    gateway.import_exchanges("Options", ("Which?", "", "\n".join(options)))
+    marked = "() => [...CSS.highlights.get('found-thought') ?? []].map(one => one.toString())"
+    item = """() => {
+      const [range] = CSS.highlights.get("found-thought");
+      return range.startContainer.parentElement.closest("li").textContent;
+    }"""
+    page = visit.open()
+    for query, words, place in (
+        ("option 47", ["option 47"], "Take option 47 or"),
+        ("care 52", ["52"], "takes option 52 should"),
+    ):
+        page.keyboard.press("Control+k")
+        page.fill("dialog [type=search]", query)
+        hit = page.locator("dialog .hit", has_text=place)
+        hit.wait_for()
+        hit.click()
+        page.wait_for_function(f"words => JSON.stringify(({marked})()) === words", arg=json.dumps(words))
+        assert page.input_value(".finder input") == query
+        assert place in page.evaluate(item)
+        page.get_by_role("button", name="Close").click()
+
+
 def test_a_search_hit_is_read_without_marks_of_markdown(visit: PageVisit, gateway: GatewayProcess) -> None:
     """A snippet is one line, in whose middle a heading or a table may stand; the words found stay marked."""
     table = "In it.\n\n## Two\n\n| fern | height |\n|---|--:|\n| *sporangium* | 12 |\n"
@@ -455,3 +480,73 @@ def test_ask_again_makes_another_version(visit: PageVisit, gateway: GatewayProce
     expect(page.locator(".answer")).to_have_text(re.compile("51"))
     expect(page.locator(".exchange")).to_have_count(1)
     assert len(gateway.call(f"/api/sessions/{session}/messages")["items"][-1]["versions"]) == 2
+
+
+def test_long_answer_keeps_its_question_at_the_top(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Earlier", *((f"question {n}", "", "word " * 300) for n in range(4)))
+    page = visit.open(session)
+    wait_for_answers(page, 4)
+    answer = "\n\n".join(f"Paragraph {n} of a long answer." for n in range(80))
+    events = [
+        {"type": "turn.started", "model": "trial"},
+        {"type": "block.started", "block": 0, "kind": "text"},
+        {"type": "block.grew", "block": 0, "text": answer},
+        {"type": "block.ended", "block": 0},
+        {"type": "turn.ended", "finish": "stop"},
+    ]
+    lines = [
+        f"data: {json.dumps({'seq': seq, 'at_ms': 0, 'event': event})}\n\n"
+        for seq, event in enumerate(events)
+    ]
+    body = "".join(lines) + 'event: end\ndata: {"state": "done"}\n\n'
+    turn = {"id": "trn_long", "session": session, "state": "running", "agent": "", "model": "trial"}
+    page.route("**/turns", lambda route: route.fulfill(json=turn))
+    stream = {"body": body, "headers": {"Content-Type": "text/event-stream"}}
+    page.route("**/api/turns/trn_long/events*", lambda route: route.fulfill(**stream))
+    ask(page, "tell me more")
+    page.get_by_text("Paragraph 79 of").wait_for()
+    wait_for_answers(page, 5)
+    distance = """() => {
+      const bubble = [...document.querySelectorAll(".bubble")].at(-1).getBoundingClientRect();
+      return bubble.top - document.querySelector(".scroll").getBoundingClientRect().top;
+    }"""
+    page.wait_for_function(f"() => ({distance})() >= 0 && ({distance})() < 40")
+    expect(page.get_by_role("button", name="Latest")).to_be_visible()
+
+
+def test_function_names_in_mathematics_keep_their_spaces(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges(
+        "Maths", ("How fast?", "", r"It takes \(O(n \log n)\), and \(\sin(x)\).")
+    )
+    page = visit.open(session)
+    wait_for_answers(page)
+    texts = """() => [...document.querySelectorAll(".math mrow")].map(
+      (node) => node.textContent.replace(/\u2061/g, ""))"""
+    page.wait_for_function(f"() => ({texts})().length === 2")
+    assert page.evaluate(texts) == ["O(n\u2009log\u2009n)", "sin(x)"]
+
+
+def test_suggestions_of_the_built_in_model_are_buttons(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    ask(page, "tell me about the train to Lyon")
+    suggestion = page.locator(".suggestions").get_by_role("button")
+    expect(suggestion).to_have_count(3)
+    expect(suggestion.first).to_have_text("A train travels 180 km in 2 hours. What is its speed?")
+    suggestion.first.dblclick()
+    wait_for_answers(page, 2)
+    expect(page.locator(".answer").last).to_contain_text("The speed is 90 kilometers per hour.")
+    expect(page.locator(".exchange")).to_have_count(2)
+
+
+def test_welcome_says_which_keys_are_set(browser: Browser, gateway: GatewayProcess) -> None:
+    models = gateway.call("/api/models")
+    for provider in models["providers"]:
+        provider["has_key"] = provider["name"] == "anthropic"
+    for language, sentence in (
+        ("en-US", "The gateway has a key for anthropic."),
+        ("pt-BR", "O gateway tem uma chave para anthropic."),
+    ):
+        with open_visit(browser, gateway.url, locale=language) as visit:
+            visit.context.route("**/api/models", lambda route: route.fulfill(json=models))
+            page = visit.open()
+            expect(page.locator(".connect")).to_contain_text(sentence)

@@ -3,6 +3,7 @@
 import { ApiError } from "./api.js";
 import { findModel } from "./catalog.js";
 import { addDialogWords } from "./dialog-words.js";
+import { open } from "./dialogs.js";
 import { button, h, type IconName, icon } from "./dom.js";
 import { showError } from "./toasts.js";
 import { currentLanguage, t } from "./words.js";
@@ -22,8 +23,18 @@ export interface Attached {
   files: FileBody[];
 }
 
+/** The files of both. */
+export function joined(one: Partial<Attached> | undefined, other: Attached): Attached {
+  return {
+    images: [...(one?.images ?? []), ...other.images],
+    files: [...(one?.files ?? []), ...other.files],
+  };
+}
+
 interface Attachment extends FileBody {
   name: string;
+  /** It was pasted as text, and is part of the question as it is. */
+  pasted?: boolean;
   kind: "image" | "pdf" | "audio" | "text";
   bytes: number;
 }
@@ -54,6 +65,17 @@ export class Attachments {
     return !this.items[0];
   }
 
+  /** The texts that were pasted. */
+  get pasted(): string[] {
+    return this.items.filter(({ pasted }) => pasted).map(({ data }) => data);
+  }
+
+  /** Puts other pasted texts in the place of those that are here: they belong to a conversation. */
+  set pasted(texts: string[]) {
+    this.items = [...this.items.filter(({ pasted }) => !pasted), ...texts.map(pastedText)];
+    this.changed();
+  }
+
   async add(files: Iterable<File>): Promise<void> {
     for (const file of files) {
       try {
@@ -69,7 +91,9 @@ export class Attachments {
   /** Takes all files away and returns them, with texts before the question. */
   take(prompt: string): { prompt: string; attached: Attached; giveBack(): void } {
     const { items } = this;
-    const texts = this.items.filter(({ kind }) => kind === "text").map(({ name, data }) => `${name}:\n\n${data}`);
+    const texts = this.items
+      .filter(({ kind }) => kind === "text")
+      .map(({ name, data, pasted }) => (pasted ? data : `${name}:\n\n${data}`));
     const rest = this.items.filter(({ kind }) => kind !== "text");
     this.items = [];
     this.changed();
@@ -78,7 +102,7 @@ export class Attachments {
         this.items = [...items, ...this.items];
         this.changed();
       },
-      prompt: [prompt, ...texts].filter(Boolean).join("\n\n"),
+      prompt: [prompt.trim() && prompt, ...texts].filter(Boolean).join("\n\n"),
       attached: {
         images: rest.filter(({ kind }) => kind === "image").map(({ media_type, data }) => ({ media_type, data })),
         files: rest
@@ -112,9 +136,10 @@ export class Attachments {
             h(
               "span",
               { class: "muted" },
-              refused ? t(`attach.refused.${item.kind}`, { name: model || t("who.default") }) : formatBytes(item.bytes),
+              refused ? t(`attach.refused.${item.kind}`, { name: model || t("who.default") }) : sizeOf(item),
             ),
           ),
+          item.pasted && button(t("attach.view"), "eye", () => viewText(item.data), { bare: true, class: "quiet" }),
           button(t("attach.remove", { name: item.name }), "close", remove, { bare: true, class: "quiet" }),
         );
       }),
@@ -131,6 +156,24 @@ export class Attachments {
           : "";
     if (problem) throw new ApiError(0, "attachment", problem);
   }
+}
+
+/** A pasted text as it goes with a question. */
+function pastedText(data: string): Attachment {
+  return { name: t("attach.pasted"), kind: "text", media_type: "text/plain", data, bytes: data.length, pasted: true };
+}
+
+function sizeOf({ pasted, bytes }: Attachment): string {
+  return pasted ? t("attach.chars", { n: bytes }) : formatBytes(bytes);
+}
+
+function viewText(text: string): void {
+  const label = t("attach.pasted");
+  open(
+    label,
+    "wide",
+    h("pre", { class: "pasted", dir: "auto", tabindex: 0, role: "region", "aria-label": label }, text),
+  );
 }
 
 async function readFile(file: File): Promise<Attachment> {

@@ -19,6 +19,12 @@ interface Provider {
 let defaultModel = "";
 let models: Model[] = [];
 let loading: Promise<Model[]> | null = null;
+let keyed = new Set<string>();
+
+/** The providers that the gateway has a key for. */
+export function keyedProviders(): string[] {
+  return [...keyed];
+}
 
 /** A model by its own name or with the provider before it; without a name, the one that answers by default. */
 export function findModel(name: string): Model | undefined {
@@ -63,7 +69,7 @@ export function loadModels(again = false): Promise<Model[]> {
   if (again) loading = null;
   loading ??= requestJson<{ models: Model[]; providers: Provider[]; default?: string }>("/api/models").then(
     (list) => {
-      const keyed = new Set(list.providers.filter(({ has_key, local }) => has_key && !local).map(({ name }) => name));
+      keyed = new Set(list.providers.filter(({ has_key, local }) => has_key && !local).map(({ name }) => name));
       for (const model of list.models) {
         const named = list.providers.filter(({ name }) => model.providers.includes(name));
         const silent = named.filter(({ answers }) => answers === false).map(({ name }) => name);

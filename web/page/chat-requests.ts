@@ -5,6 +5,18 @@ import type { Attached } from "./attachments.js";
 import { type Choice, requestSettings } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 
+/** A question: who is asked, in the place of which turn, and what goes with it. */
+export interface Question {
+  prompt: string;
+  choice: Choice;
+  replaces?: string;
+  attached?: Attached | undefined;
+  /** Names the question to the gateway, which asks it once, however often it is sent. */
+  key?: string;
+  /** Asks it once more where it was refused. */
+  again?(): void;
+}
+
 /** Which page of messages: around a turn, after a cursor, from the newest back. */
 interface MessagesQuery {
   order?: "newest";
@@ -38,16 +50,19 @@ export function loadMessages(
   return requestJson(`/api/sessions/${session}/messages?${parameters}`, signal ? { signal } : {});
 }
 
+/** A name for a question that no other has. */
+export function newKey(): string {
+  return crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+}
+
 /** Starts a turn, perhaps in the place of another one; tried again, it is still asked once. */
 export function startTurn(
   session: string,
-  prompt: string,
-  { agent, model, thinking }: Choice,
-  replaces = "",
-  attached: Partial<Attached> = {},
+  { prompt, choice, replaces, attached, key = newKey() }: Question,
 ): Promise<TurnSummary> {
   // The same key for every try, so that the question is asked once.
-  const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
+  const headers = { "Idempotency-Key": key };
+  const { agent, model, thinking } = choice;
   const body = {
     ...requestSettings(),
     prompt,

@@ -3,8 +3,7 @@
  * along only for a reader who is at the end.
  */
 
-import { ApiError, type Message, type Session, type TurnSummary } from "./api.js";
-import type { Attached } from "./attachments.js";
+import { ApiError, type Message, type Session, type State, type TurnSummary } from "./api.js";
 import { modelThinks } from "./catalog.js";
 import {
   createSession,
@@ -12,6 +11,7 @@ import {
   loadMessages,
   loadNewest,
   loadSession,
+  type Question,
   startTurn,
   TURNS_PER_PAGE,
 } from "./chat-requests.js";
@@ -20,7 +20,6 @@ import { refusalCard } from "./error-card.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
 import { Exchanges } from "./exchanges.js";
 import type { Place } from "./place.js";
-import type { Choice } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 import { ScrollFollow, whenNear } from "./scroll-follow.js";
 import { StatusLine } from "./status-line.js";
@@ -29,7 +28,7 @@ import { t } from "./words.js";
 
 /** What the conversation tells the page around it, and asks of it. */
 export interface ChatHost
-  extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
+  extends Pick<ExchangeHost, "askAgain" | "askChosen" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
   /** The session, or its state, is another one. */
   changed(): void;
   /** The new conversation has become this one. */
@@ -149,9 +148,16 @@ export class Chat {
     }
   }
 
+  /** How the last turn stands; null where there is none, or the end of the conversation is not in sight. */
+  get lastState(): State | null {
+    const last = [...this.exchanges.values()].pop();
+    return this.later ? null : (last?.state ?? null);
+  }
+
   /** Asks, perhaps in the place of another turn; the conversation is created with its first question. */
-  async ask(prompt: string, choice: Choice, replaces = "", attached?: Attached): Promise<void> {
-    const { id: sessionId, host } = this;
+  async ask(question: Question): Promise<void> {
+    const { id: sessionId } = this;
+    const { prompt, choice, replaces } = question;
     const { signal } = this.opening;
     if (this.later) await this.load("");
     this.refusal?.remove();
@@ -163,7 +169,7 @@ export class Chat {
     try {
       const created = sessionId ? null : await createSession(choice);
       const id = created?.id ?? sessionId;
-      const turn = await startTurn(id, prompt, choice, replaces, attached).catch((error: unknown) => {
+      const turn = await startTurn(id, question).catch((error: unknown) => {
         if (created) deleteSession(id); // nothing was said in it
         throw error;
       });
@@ -173,14 +179,11 @@ export class Chat {
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
       if (created) this.sessionCreated(created);
       if (replaces) await this.load("");
-      this.showAsked(turn, prompt, choice, attached);
+      this.showAsked(turn, question);
       this.host.sessionChanged(id);
     } catch (error) {
       if (signal.aborted || !(error instanceof ApiError)) showError(error);
-      else
-        this.showRefused(error, () =>
-          replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached),
-        );
+      else this.showRefused(error, question);
       throw error;
     } finally {
       clearTimeout(sendingTimer);
@@ -189,8 +192,11 @@ export class Chat {
   }
 
   /** Says why a question was not taken; it is still in the message box. */
-  private showRefused(error: ApiError, again: () => void): void {
-    this.refusal = refusalCard(error, again, () => this.host.pickAnswerer());
+  private showRefused(error: ApiError, { prompt, replaces, attached, again }: Question): void {
+    const { host } = this;
+    const askAgain = (): void =>
+      replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached);
+    this.refusal = refusalCard(error, again ?? askAgain, () => host.pickAnswerer());
     this.list.append(this.refusal);
     tellScreenReader(error.message);
     this.toEnd();
@@ -202,7 +208,7 @@ export class Chat {
     this.host.created(session.id);
   }
 
-  private showAsked(turn: TurnSummary, prompt: string, choice: Choice, attached?: Attached): void {
+  private showAsked(turn: TurnSummary, { prompt, choice, attached }: Question): void {
     const { agent, name, model, thinking } = choice;
     if (this.list.classList.contains("empty")) this.list.replaceChildren();
     this.list.classList.remove("empty");
@@ -213,7 +219,7 @@ export class Chat {
     if (!known) exchange.addPrompt(prompt, attached);
     if (!known) this.list.append(exchange.node);
     exchange.follow();
-    this.toEnd();
+    this.toEnd(exchange.node);
     this.host.changed();
   }
 
@@ -263,8 +269,14 @@ export class Chat {
     exchange.node.focus({ preventScroll: true });
   }
 
-  toEnd(): void {
-    this.scroll.toEnd();
+  /** Brings the keyboard to the conversation. */
+  focus(): void {
+    this.scroller.focus();
+  }
+
+  /** Goes to the end; where an exchange is given, no further than its question stays in sight. */
+  toEnd(kept: HTMLElement | null = null): void {
+    this.scroll.toEnd(kept);
     requestAnimationFrame(() => this.scroll.update(!!this.later));
   }
 

@@ -1,11 +1,13 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
 import type { Session } from "./api.js";
-import type { Attached, Attachments } from "./attachments.js";
+import type { Attachments } from "./attachments.js";
 import { findModel, levelsOf, modelTitle } from "./catalog.js";
+import type { Question } from "./chat-requests.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { type Choice, DEFAULT_CHOICE, localSettings, requestSettings, saveLocalSettings } from "./preferences.js";
+import type { Queue } from "./queue.js";
 import type { SlashMenu } from "./slash-menu.js";
 import { readStored, writeStored } from "./storage.js";
 import { showError } from "./toasts.js";
@@ -15,7 +17,7 @@ import { t } from "./words.js";
 export interface ComposerHost {
   /** The page, for commands. */
   page(): PageContext;
-  ask(prompt: string, choice: Choice, replaces: string, attached?: Attached): Promise<void>;
+  ask(question: Question): Promise<void>;
   stop(): void;
   answerNow(): void;
   pickAnswerer(): void;
@@ -23,6 +25,10 @@ export interface ComposerHost {
 
 const SMALL = matchMedia("(max-width: 30rem)");
 const DRAFT = "thinkaloud-draft";
+/** A pasted text that is longer than this is kept beside the message box, where it can be taken away again. */
+const LONGEST_IN_BOX = 4_000;
+const PASTED = "thinkaloud-pasted";
+export const QUEUE = "thinkaloud-queue";
 
 export class Composer {
   readonly node: HTMLElement;
@@ -56,6 +62,7 @@ export class Composer {
   private box: HTMLElement;
   private files: Attachments | null = null;
   private slash: SlashMenu | null = null;
+  private queue: Queue | null = null;
 
   constructor(private host: ComposerHost) {
     this.stop = button(t("stop"), "stop", () => host.stop(), { bare: true, class: "primary round", hidden: true });
@@ -64,7 +71,7 @@ export class Composer {
     this.level.addEventListener("change", () => this.choose({ ...this.choice, thinking: this.level.value }));
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.area.addEventListener("input", () => this.typed());
-    this.area.addEventListener("paste", (event) => this.takeFiles(event, event.clipboardData));
+    this.area.addEventListener("paste", (event) => this.paste(event));
     const chooser = h("input", { type: "file", multiple: true, hidden: true, "aria-label": t("attach") });
     chooser.addEventListener("change", () => {
       this.attach([...(chooser.files ?? [])]);
@@ -117,6 +124,7 @@ export class Composer {
     if (id !== this.sessionId) {
       this.sessionId = id;
       this.area.value = draftOf(id);
+      this.showPasted(id);
       this.typed();
     }
     this.choiceKnown = sure;
@@ -137,8 +145,10 @@ export class Composer {
 
   /** The new conversation has an id from now on: what is being written belongs to it. */
   sessionCreated(id: string): void {
-    writeStored(`${DRAFT}:${this.sessionId}`, "", "sessionStorage");
+    for (const key of [DRAFT, PASTED]) writeStored(`${key}:${this.sessionId}`, "", "sessionStorage");
     this.sessionId = id;
+    this.keepPasted();
+    this.queue?.sessionCreated(id);
     this.typed();
   }
 
@@ -147,7 +157,13 @@ export class Composer {
     this.node.classList.toggle("running", runs);
     show(this.stop, runs);
     show(this.answerNow, runs && thinks);
-    show(this.send, !runs);
+    this.drawSend();
+    this.showQueue();
+  }
+
+  /** Shows what waits in this conversation, and has it sent when it is its turn. */
+  showQueue(): void {
+    if (this.queue || storedQueue(this.sessionId ?? "")) void this.loadQueue().catch(showError);
   }
 
   put(text: string): void {
@@ -157,18 +173,49 @@ export class Composer {
   }
 
   async submit(): Promise<void> {
-    const prompt = this.area.value.trim();
+    const text = this.area.value;
     const { sessionId, files } = this;
-    if (/^[/:]/.test(prompt) && (await this.runCommand(prompt))) return;
-    if ((!prompt && (files?.empty ?? true)) || this.busy || !this.stop.hidden) return;
-    if (sessionId !== this.sessionId || this.area.value.trim() !== prompt) return;
+    if (/^\s*[/:]/.test(text) && (await this.runCommand(text.trim()))) return;
+    if (this.empty || sessionId !== this.sessionId || this.area.value !== text) return;
     this.put("");
-    const taken = files?.take(prompt);
+    const taken = files?.take(text);
+    const question = { prompt: taken?.prompt ?? text, attached: taken?.attached };
     // Why it was refused is said in the conversation.
-    await this.ask(taken?.prompt ?? prompt, "", taken?.attached).catch(() => {
-      this.giveBack(prompt, sessionId ?? "");
+    await (this.waits ? this.wait(question) : this.ask(question)).catch(() => {
+      this.giveBack(text, sessionId ?? "");
       taken?.giveBack();
     });
+  }
+
+  /** Whether what is asked now has to wait. */
+  private get waits(): boolean {
+    return this.busy || !this.stop.hidden || !!this.queue?.sending;
+  }
+
+  /** Whether there is nothing to send. */
+  private get empty(): boolean {
+    return !this.area.value.trim() && (this.files?.empty ?? true);
+  }
+
+  /** Has a question wait until it is its turn. */
+  private async wait({ prompt, attached }: Omit<Question, "choice">): Promise<void> {
+    const { choice, sessionId } = this;
+    try {
+      const queue = await this.loadQueue();
+      // A new conversation may have got its id meanwhile.
+      queue.add(sessionId || this.sessionId || "", prompt, choice, attached);
+    } catch (error) {
+      showError(error);
+      throw error;
+    }
+  }
+
+  private async loadQueue(): Promise<Queue> {
+    const { Queue } = await import("./queue.js");
+    this.queue ??= new Queue(this.host.page());
+    if (!this.queue.node.isConnected) this.box.before(this.queue.node);
+    this.queue.update(this.sessionId ?? "");
+    return this.queue;
   }
 
   /** Runs a command; false if it is to be sent to the model. */
@@ -178,8 +225,7 @@ export class Composer {
       if (text.startsWith(this.area.value.trim())) this.put("");
       return true;
     }
-    const free = !this.busy && this.stop.hidden;
-    if (free && (await sendAnyway(text))) return false;
+    if (await sendAnyway(text)) return false;
     this.area.focus();
     return true;
   }
@@ -195,6 +241,37 @@ export class Composer {
     node.addEventListener("drop", (event) => this.takeFiles(event, event.dataTransfer));
   }
 
+  /** Takes what is pasted: a text in the box, a long one beside it, and files where the text is but their names. */
+  private paste(event: ClipboardEvent): void {
+    const { text, files } = pastedParts(event);
+    if (!files[0] && text.length <= LONGEST_IN_BOX) return; // the browser does it
+    event.preventDefault();
+    if (files[0]) return this.attach(files);
+    void this.loadFiles()
+      .then((files) => {
+        files.pasted = [...files.pasted, text];
+      })
+      .catch(showError);
+  }
+
+  /** The texts that were pasted into the draft of a conversation. */
+  private showPasted(id: string): void {
+    const stored = readStored(`${PASTED}:${id}`, "sessionStorage");
+    const texts = JSON.parse(stored ?? "[]") as string[];
+    if (this.files) this.files.pasted = texts;
+    else if (stored)
+      void this.loadFiles()
+        .then((files) => {
+          if (id === this.sessionId) files.pasted = texts;
+        })
+        .catch(showError);
+  }
+
+  private keepPasted(): void {
+    const texts = this.files?.pasted;
+    if (texts) writeStored(`${PASTED}:${this.sessionId}`, texts[0] ? JSON.stringify(texts) : "", "sessionStorage");
+  }
+
   private takeFiles(event: Event, data: DataTransfer | null): void {
     if (!data?.files[0]) return;
     event.preventDefault();
@@ -202,14 +279,23 @@ export class Composer {
   }
 
   private attach(files: File[]): void {
-    void import("./attachments.js")
-      .then(async ({ Attachments }) => {
-        this.files ??= new Attachments(() => this.draw());
-        this.box.prepend(this.files.node);
-        await this.files.add(files);
+    void this.loadFiles()
+      .then(async (attachments) => {
+        await attachments.add(files);
         this.area.focus();
       })
       .catch(showError);
+  }
+
+  private async loadFiles(): Promise<Attachments> {
+    const { Attachments } = await import("./attachments.js");
+    const changed = (): void => {
+      this.keepPasted();
+      this.draw();
+    };
+    this.files ??= new Attachments(changed);
+    this.box.prepend(this.files.node);
+    return this.files;
   }
 
   private async openSettings(): Promise<void> {
@@ -217,20 +303,27 @@ export class Composer {
     await openSettings(this.host.page());
   }
 
+  /** Asks what somebody chose; it waits where something runs. */
+  async askChosen(prompt: string): Promise<void> {
+    await (this.waits ? this.wait({ prompt }) : this.ask({ prompt })).catch(() =>
+      this.giveBack(prompt, this.sessionId ?? ""),
+    );
+  }
+
   /** Asks once more; what was given back to the message box is taken from there. */
-  async askAgain(prompt: string, attached?: Attached): Promise<void> {
+  async askAgain(prompt: string, attached?: Question["attached"]): Promise<void> {
     const { sessionId } = this;
-    const givenBack = this.area.value.trim() === prompt;
+    const givenBack = this.area.value === prompt;
     if (givenBack && !this.busy) this.put("");
-    await this.ask(prompt, "", attached).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
+    await this.ask({ prompt, attached }).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
   }
 
   /** Have something asked; one thing at a time. */
-  async ask(prompt: string, replaces = "", attached?: Attached): Promise<void> {
+  async ask(question: Partial<Question> & Pick<Question, "prompt">): Promise<void> {
     if (this.busy) return;
-    this.busy = this.send.disabled = true;
+    this.busy = true;
     try {
-      await this.host.ask(prompt, this.choice, replaces, attached);
+      await this.host.ask({ choice: this.choice, ...question });
     } finally {
       this.busy = false;
       this.typed();
@@ -254,13 +347,20 @@ export class Composer {
   }
 
   private typed(): void {
-    this.send.disabled = this.busy || !(this.area.value.trim() || (this.files && !this.files.empty));
+    this.drawSend();
     if (this.slash) this.slash.update();
     else if (this.area.value.startsWith("/")) void this.showCommands().catch(showError);
     writeStored(`${DRAFT}:${this.sessionId}`, this.area.value, "sessionStorage");
     if (CSS.supports("field-sizing", "content")) return;
     this.area.style.blockSize = "auto";
     this.area.style.blockSize = `${this.area.scrollHeight}px`;
+  }
+
+  private drawSend(): void {
+    const runs = !this.stop.hidden;
+    this.send.disabled = this.empty;
+    show(this.send, !runs || !this.empty);
+    this.send.title = this.send.ariaLabel = t(runs ? "send.later" : "send");
   }
 
   private async showCommands(): Promise<void> {
@@ -297,6 +397,39 @@ export class Composer {
   /** The models came to be known. */
   refresh(): void {
     this.draw();
+  }
+}
+
+/** Where the questions that wait are kept: all windows share those of a conversation, a new one is this window's alone. */
+export function queueArea(session: string): "localStorage" | "sessionStorage" {
+  return session ? "localStorage" : "sessionStorage";
+}
+
+/** Forgets what waits in a conversation that is deleted. */
+export function forgetQueue(session: string): void {
+  writeStored(`${QUEUE}:${session}`, "", queueArea(session));
+}
+
+export function storedQueue(session: string): string {
+  return readStored(`${QUEUE}:${session}`, queueArea(session)) ?? "";
+}
+
+/** What is pasted, with line ends as a field has them: a text, or files where the text is but their names. */
+export function pastedParts({ clipboardData: data }: ClipboardEvent): { text: string; files: File[] } {
+  const text = (data?.getData("text/plain") ?? "").replace(/\r\n?/g, "\n");
+  const files = [...(data?.files ?? [])];
+  const names = new Set(files.map(({ name }) => name));
+  const lines = text.split("\n").map((line) => line.slice(line.lastIndexOf("/") + 1).trim());
+  // Office programs add a picture of the text that they copy.
+  return lines.every((line) => !line || names.has(decoded(line))) ? { text: "", files } : { text, files: [] };
+}
+
+/** A name as it is read; in a copied address it may be encoded. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // it is a name with a percent sign
   }
 }
 

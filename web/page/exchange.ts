@@ -24,6 +24,8 @@ import { currentLanguage, t } from "./words.js";
 /** What an exchange asks of the page around it. */
 export interface ExchangeHost {
   askAgain(prompt: string, attached?: Attached): void;
+  /** Asks what was suggested. */
+  askChosen(prompt: string): void;
   /** Puts a text into the composer. */
   draft(text: string): void;
   focusComposer(): void;
@@ -113,6 +115,7 @@ export class Exchange {
     this.attached.images.push(...images);
     this.attached.files.push(...files);
     const bubble = h("div", { class: "bubble", dir: "auto" }, h("h2", { class: "sr" }, t("you")), h("p", null, text));
+    clamp(bubble, text);
     const pictures = images.map(({ media_type, data }) =>
       h("img", { class: "picture", src: `data:${media_type};base64,${data}`, alt: t("picture") }),
     );
@@ -123,11 +126,11 @@ export class Exchange {
   /** Shows a stored message. */
   showMessage(message: Message): void {
     this.agent = message.agent_name;
+    this.state = message.state;
     if (message.versions[0]) this.versions = message.versions;
     if (message.role === "user") return this.addPrompt(message.content, message);
     if (message.role === "tool") return;
     this.model = message.model;
-    this.state = message.state;
     for (const entry of message.entries) this.take(entry);
     // A turn of which nobody knows how it ended.
     if (this.turn.live) this.block.feed({ type: "turn.failed", code: message.state });
@@ -381,9 +384,29 @@ function styleBlock(block: ThinkingBlockElement): void {
   block.strings = policy.preset === "default" ? { step: t("step", { n: "{n}" }) } : {};
 }
 
+/** A question of more lines or characters than this is shown in part. */
+const MOST_LINES = 16;
+const MOST_CHARACTERS = 1_200;
+
+/** Shows the beginning of a long question, with a button for the rest. */
+function clamp(bubble: HTMLElement, text: string): void {
+  if (text.length <= MOST_CHARACTERS && text.split("\n", MOST_LINES + 1).length <= MOST_LINES) return;
+  const label = h("span");
+  const draw = (clamped: boolean): void => {
+    bubble.classList.toggle("clamped", clamped);
+    more.setAttribute("aria-expanded", String(!clamped));
+    say(label, t(clamped ? "show_more" : "show_less"));
+  };
+  const toggle = (): void => draw(!bubble.classList.contains("clamped"));
+  const more = h("button", { type: "button", class: "show-more", onclick: toggle }, label);
+  bubble.append(more);
+  draw(true);
+}
+
 /** What is shown for a question on its way. */
 export function sendingNode(prompt: string): HTMLElement {
   const bubble = h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt));
+  clamp(bubble, prompt);
   return h(
     "article",
     { class: "exchange sending" },

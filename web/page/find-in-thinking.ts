@@ -7,7 +7,7 @@ import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import type { PageContext } from "./page-context.js";
-import type { Place } from "./place.js";
+import type { Hit, Place } from "./place.js";
 import { withoutMarkup } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -20,13 +20,15 @@ interface Found {
   block: number | "prompt" | "answer";
   /** Which of the places in its text. */
   nth: number;
+  /** How many of the sought words stand right there, each as a word of its own. */
+  score: number;
 }
 
-/** Words that a search found, and where. */
-interface Hit {
-  place: Place;
-  words: string;
-}
+/** A pattern whose places are sought; several words are several places. */
+type Sought = RegExp | null;
+
+/** Words that are so close to each other belong together. */
+const CLOSE = 110;
 
 const NAME = "found-thought";
 let sheet: CSSStyleSheet | undefined;
@@ -44,6 +46,7 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
   });
   const count = h("span", { class: "muted small count", role: "status" });
   let found: Found[] = [];
+  let sought: Sought = null;
   let at = -1;
   const back = document.activeElement as HTMLElement | null;
   const close = (): void => {
@@ -52,7 +55,8 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
     back?.focus();
   };
   const look = (): void => {
-    found = places([...page.chat.exchanges.values()], small(words.value.trim()), !!hit);
+    sought = phrasePattern(words.value);
+    found = places([...page.chat.exchanges.values()], sought, !!hit);
     at = -1;
     if (found[0]) step(1);
     else {
@@ -65,7 +69,7 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
     at = (at + by + found.length) % found.length;
     say(count, t("find.count", { i: at + 1, n: found.length }));
     page.chat.stopFollowing();
-    void show(found[at] as Found, small(words.value.trim())).catch(showError);
+    void show(found[at] as Found, sought).catch(showError);
   };
   const node = h(
     "div",
@@ -78,9 +82,13 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
   );
   words.addEventListener("input", look);
   if (hit) {
-    words.value = hit.words;
-    found = places([...page.chat.exchanges.values()], small(hit.words), true);
-    at = found.findIndex((one) => matches(one, hit.place));
+    words.value = hit.query;
+    // The query in its order, else the words of it that were found, where most of them are.
+    for (sought of [phrasePattern(hit.query.replace(/["*]/g, " ")), wordsPattern(hit.words)]) {
+      found = places([...page.chat.exchanges.values()], sought, true);
+      at = bestAt(found, hit.place);
+      if (at >= 0) break;
+    }
     if (at >= 0) step(0); // else the place itself is shown, such as a tool's
   }
   node.addEventListener("keydown", (event) => {
@@ -94,9 +102,35 @@ export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLEl
   return { node, close };
 }
 
-/** In small letters and as long as before: there is one letter that would grow. */
+/** In small letters without accents, and as long as before: there is one letter that would grow. */
 function small(text: string): string {
-  return text.replace(/İ/g, "i").toLowerCase();
+  return text
+    .replace(/İ/g, "i")
+    .toLowerCase()
+    .replace(/[\u00e0-\u024f\u1e00-\u1eff]/g, (letter) => letter.normalize("NFD")[0] as string);
+}
+
+/** The words one after the other; null where there are none. */
+function phrasePattern(text: string): Sought {
+  const parts = small(text).split(/\s+/).filter(Boolean).map(literal);
+  return parts[0] ? new RegExp(parts.join("\\s+"), "g") : null;
+}
+
+/** Any of the words; the longest first, because one may begin with another. */
+function wordsPattern(words: string[]): Sought {
+  const parts = words.map((word) => literal(small(word))).sort((one, other) => other.length - one.length);
+  return parts[0] ? new RegExp(parts.join("|"), "g") : null;
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+/** The first of the best places in the block that a search hit names; -1 where there is none. */
+function bestAt(found: Found[], place: Place): number {
+  const here = found.filter((one) => matches(one, place));
+  const best = Math.max(...here.map(({ score }) => score));
+  return found.indexOf(here.find(({ score }) => score === best) as Found);
 }
 
 /** Whether this is in the block that a search hit names. */
@@ -107,41 +141,52 @@ function matches({ exchange, block }: Found, place: Place): boolean {
   return block === "prompt" ? kind === "prompt" : kind === "text";
 }
 
-function places(exchanges: Exchange[], sought: string, everywhere: boolean): Found[] {
+function places(exchanges: Exchange[], sought: Sought, everywhere: boolean): Found[] {
   if (!sought) return [];
   return exchanges.flatMap((exchange) => {
     const thoughts = exchange.thoughts.map(({ number, text }): [Found["block"], string] => [number, text]);
     const texts: [Found["block"], string][] = everywhere
       ? [["prompt", exchange.prompt], ...thoughts, ["answer", exchange.turn.answer]]
       : thoughts;
-    return texts.flatMap(([block, text]) => placesOf(text, sought).map((_, nth) => ({ exchange, block, nth })));
+    return texts.flatMap(([block, text]) =>
+      scoresOf(text, sought).map((score, nth) => ({ exchange, block, nth, score })),
+    );
   });
 }
 
-/** The places in a text as it is written, else as it is read: markup may divide the words. */
-function placesOf(text: string, sought: string): number[] {
-  const written = placesIn(small(text), sought);
-  return written[0] === undefined ? placesIn(small(withoutMarkup(text)), sought) : written;
+/** The places in a text as it is written, else as it is read: markup may divide the words. Each with its score. */
+function scoresOf(text: string, sought: RegExp): number[] {
+  const written = scoresIn(small(text), sought);
+  return written[0] === undefined ? scoresIn(small(withoutMarkup(text)), sought) : written;
 }
 
-function placesIn(text: string, sought: string): number[] {
-  const indices: number[] = [];
-  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length)) indices.push(at);
-  return indices;
+function scoresIn(text: string, sought: RegExp): number[] {
+  const all = [...text.matchAll(sought)].map(({ 0: word, index }) => {
+    const around = `${text[index - 1] ?? " "}${text[index + word.length] ?? " "}`;
+    return { word: /[\p{L}\p{N}]/u.test(around) ? "" : word, index };
+  });
+  let end = 0;
+  return all.map(({ index }, first) => {
+    while (all[end] && (all[end] as { index: number }).index < index + CLOSE) end++;
+    const close = new Set(all.slice(first, end).map(({ word }) => word));
+    close.delete("");
+    return close.size;
+  });
 }
 
 /** Brings the place into sight, and marks it. */
-async function show(found: Found, sought: string): Promise<void> {
+async function show(found: Found, sought: Sought): Promise<void> {
   if (typeof found.block === "number") return showThought(found.exchange, found.block, found.nth, sought);
   await found.exchange.answer.ready; // formatting draws the text anew
   const home = found.block === "prompt" ? found.exchange.promptsNode : found.exchange.answer.node;
+  home.querySelector<HTMLElement>(".clamped > .show-more")?.click();
   const range = nthRange(home, sought, found.nth) ?? nthRange(home, sought, 0);
   (range?.startContainer.parentElement ?? home).scrollIntoView({ block: "center" });
   if (range) mark(range, document);
 }
 
 /** Opens the thought, brings the place into sight, and marks it. */
-async function showThought({ block: element }: Exchange, block: number, nth: number, sought: string): Promise<void> {
+async function showThought({ block: element }: Exchange, block: number, nth: number, sought: Sought): Promise<void> {
   if (!element.state.view?.blocks.some((one) => one.block === block && one.open === "expanded") || !element.open) {
     element.choose(block, true, "find");
     element.open = true;
@@ -161,7 +206,7 @@ async function showThought({ block: element }: Exchange, block: number, nth: num
 }
 
 /** The nth place of a text below a node, as it is drawn. */
-function nthRange(home: Node, sought: string, nth: number): Range | null {
+function nthRange(home: Node, sought: Sought, nth: number): Range | null {
   const walker = document.createTreeWalker(home, NodeFilter.SHOW_TEXT);
   const nodes: Text[] = [];
   let text = "";
@@ -169,18 +214,17 @@ function nthRange(home: Node, sought: string, nth: number): Range | null {
     nodes.push(node as Text);
     text += small((node as Text).data);
   }
-  let at = -sought.length;
-  for (let count = 0; count <= nth; count++) {
-    at = text.indexOf(sought, at + sought.length);
-    if (at < 0) return null;
-  }
+  const match = sought && [...text.matchAll(sought)][nth];
+  if (!match) return null;
+  const at = match.index;
+  const end = at + match[0].length;
   const range = document.createRange();
   let before = 0;
   for (const node of nodes) {
     const { length } = node.data;
     if (at >= before && at < before + length) range.setStart(node, at - before);
-    if (at + sought.length <= before + length) {
-      range.setEnd(node, at + sought.length - before);
+    if (end <= before + length) {
+      range.setEnd(node, end - before);
       return range;
     }
     before += length;

@@ -4,7 +4,7 @@ import type { Policy } from "../src/core/policy.js";
 import type { Session } from "./api.js";
 import type { Chat } from "./chat.js";
 import type { Composer } from "./composer.js";
-import type { Place } from "./place.js";
+import type { Hit, Place } from "./place.js";
 import type { Choice } from "./preferences.js";
 import type { Sessions } from "./sessions.js";
 
@@ -18,8 +18,8 @@ export interface PageContext {
   choose(choice: Choice): void;
   /** Goes to a place; without one, to a new conversation. */
   go(place: Partial<Place>): void;
-  /** Goes to a place and marks words there, with the way to the other places that have them. */
-  showHit(place: Place, words: string): void;
+  /** Goes to a place and marks what was sought there, with the way to the other places that have it. */
+  showHit(hit: Hit): void;
   /** Draws with the preferences of the moment; another language needs the page to be built again. */
   restyle(rebuild: boolean): void;
   /** A session changed: the list and other windows should know. */

@@ -9,6 +9,13 @@ export interface Place {
   block: number | null;
 }
 
+/** A place that a search found: the query, and which words of it were found, as they are written there. */
+export interface Hit {
+  place: Place;
+  query: string;
+  words: string[];
+}
+
 /** The place that an address names: a session, a turn and a block in it, or a step alone; null if it is gone. */
 export async function placeOf(hash: string): Promise<Place | null> {
   const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];

@@ -1,6 +1,7 @@
 /** The line below an answer: who gave it, what it used, and what can be done with it; above it, how it broke off. */
 
 import { requestJson, type TurnBody } from "./api.js";
+import { builtIn, findModel } from "./catalog.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
@@ -30,6 +31,7 @@ export class ReplyFooter {
     this.tools.append(...this.actions());
     addQuestionTools(exchange);
     void this.addOutcome();
+    void this.offerSuggestions();
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
   }
 
@@ -40,6 +42,23 @@ export class ReplyFooter {
     if (!text) return;
     exchange.answer.node.after(outcomeCard(exchange, text));
     if (untold) tellScreenReader(text);
+  }
+
+  /** What the built-in model suggests at the end of an answer can be asked with a click. */
+  private async offerSuggestions(): Promise<void> {
+    const { turn, answer, host } = this.exchange;
+    if (!builtIn(findModel(turn.model))) return;
+    await answer.ready;
+    const list = answer.node.lastElementChild;
+    if (list?.localName !== "ul") return;
+    list.classList.add("suggestions");
+    for (const item of list.querySelectorAll("li")) {
+      const text = item.textContent?.trim() ?? "";
+      const ask = ({ detail }: MouseEvent): void => {
+        if (detail < 2) host.askChosen(text); // a double click asks once
+      };
+      item.replaceChildren(button(text, null, ask, { class: "plain", dir: "auto" }));
+    }
   }
 
   private actions(): HTMLElement[] {

@@ -2,10 +2,14 @@
 
 /** A reader who is this close to the end is at the end. */
 const NEAR_PX = 120;
+/** What is left free above a question that stays in sight. */
+const MARGIN_PX = 16;
 
 export class ScrollFollow {
   private following = true;
   private lastTop = 0;
+  /** A question that stays in sight while its answer grows; null where the end itself is followed. */
+  private kept: HTMLElement | null = null;
 
   constructor(
     private scroller: HTMLElement,
@@ -26,16 +30,28 @@ export class ScrollFollow {
     this.scroller.scrollTop = 0;
   }
 
-  /** Goes to the end and follows it. */
-  toEnd(): void {
+  /** Goes to the end and follows it, or only as far as a question stays in sight. */
+  toEnd(kept: HTMLElement | null = null): void {
     this.following = true;
-    this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.kept = kept;
+    this.follow();
+  }
+
+  private follow(): void {
+    const { scroller } = this;
+    let top = scroller.scrollHeight;
+    if (this.kept?.isConnected) {
+      const distance = this.kept.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+      top = Math.min(top, scroller.scrollTop + distance - MARGIN_PX);
+    }
+    scroller.scrollTop = top;
+    this.lastTop = scroller.scrollTop; // it was not the reader who scrolled
   }
 
   /** Keeps a reader who follows at the end, whatever was drawn or got its size later. */
   update(more: boolean): void {
     this.scrolled(); // a reader who just scrolled is not pulled back
-    if (this.following && !more) this.scroller.scrollTop = this.scroller.scrollHeight;
+    if (this.following && !more) this.follow();
     this.scrolled();
   }
 
@@ -43,7 +59,10 @@ export class ScrollFollow {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const left = scrollHeight - scrollTop - clientHeight;
     const near = left < NEAR_PX;
-    if (near && scrollTop > this.lastTop) this.following = true;
+    if (near && scrollTop > this.lastTop) {
+      this.following = true;
+      this.kept = null; // the reader went to the end, or all of it is in sight
+    }
     // Whoever scrolls up leaves the end; what became shorter takes the reader along to it.
     else if (scrollTop < this.lastTop - 1 && left > 1) this.following = false;
     this.lastTop = scrollTop;

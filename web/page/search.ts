@@ -5,7 +5,7 @@ import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
 import { button, composing, h, say } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { readSnippet, snippetNodes, soughtWords } from "./snippet.js";
+import { foundWords, readSnippet, snippetNodes } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { formatMoment, t } from "./words.js";
 
@@ -88,7 +88,8 @@ export async function openSearch(page: PageContext): Promise<void> {
         class: "hit",
         onclick: () => {
           close();
-          page.showHit({ session: hit.session, turn: hit.turn, block: hit.block }, soughtWords(snippet));
+          const place = { session: hit.session, turn: hit.turn, block: hit.block };
+          page.showHit({ place, query: words.value.trim(), words: foundWords(snippet) });
         },
       },
       h(

@@ -1,6 +1,7 @@
 /** What can be done with a conversation as a whole: in a menu beside its name, in the list or above it. */
 
 import { request, requestJson, type Session } from "./api.js";
+import { forgetQueue } from "./composer.js";
 import { addDialogWords } from "./dialog-words.js";
 import { arrows } from "./dialogs.js";
 import { button, h, type IconName } from "./dom.js";
@@ -101,6 +102,7 @@ async function remove(page: PageContext, session: Session): Promise<void> {
   const wasOpen = !page.chat.id || page.chat.id === id;
   if (wasOpen) page.go({});
   const left = (): void => {
+    forgetQueue(id);
     void request(`/api/sessions/${id}`, { method: "DELETE", keepalive: true });
     tellOtherTabs({ session: id });
   };
@@ -119,6 +121,7 @@ async function remove(page: PageContext, session: Session): Promise<void> {
       page.sessions.hide(id, false);
       throw error;
     }
+    forgetQueue(id);
     page.sessionChanged(id);
   };
   addEventListener("pagehide", left);

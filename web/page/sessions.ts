@@ -4,12 +4,23 @@
  */
 
 import { type ListedSession, type Paged, requestJson } from "./api.js";
-import { button, h, show } from "./dom.js";
+import { button, h, say, show } from "./dom.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AGES = ["today", "yesterday", "week", "older"];
+
+/** What is drawn of a conversation. */
+interface Row {
+  node: HTMLElement;
+  link: HTMLAnchorElement;
+  running: HTMLElement;
+  more: HTMLButtonElement;
+  /** The list of its sub-agents. */
+  nested: HTMLElement;
+  session: ListedSession;
+}
 
 export class Sessions {
   readonly node: HTMLElement;
@@ -23,10 +34,20 @@ export class Sessions {
   private current = "";
   private hints = new Map<string, string>();
   private hidden = new Set<string>();
+  private rows = new Map<string, Row>();
+  private sections = new Map<string, HTMLElement>();
+  private none = h("p", { class: "muted small pad" }, t("no_sessions"));
+  /** The conversation that Tab goes to. */
+  private tabStop = "";
 
   /** `actions` opens the menu of a conversation beside a button. */
   constructor(private actions: (session: ListedSession, button: HTMLElement) => void) {
     this.node = h("nav", { "aria-label": t("sessions"), class: "sessions" }, this.list, this.more);
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    this.list.addEventListener("focusin", ({ target }) => {
+      this.tabStop = (target as Element).closest("li")?.dataset.session ?? "";
+      this.setTabStop();
+    });
   }
 
   /** The first page anew; what was read beyond it is kept. */
@@ -51,6 +72,7 @@ export class Sessions {
       if (link.hash === `#${id}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+    this.setTabStop();
   }
 
   /** What to call a conversation until it has a title. */
@@ -79,6 +101,7 @@ export class Sessions {
     this.draw();
   }
 
+  /** Draws what changed, and nothing else: whoever is in the list stays where they are. */
   private draw(): void {
     if (this.list.querySelector("input")) return; // a title is being written; the next time will do
     const shown = this.items.filter(({ id }) => !this.hidden.has(id));
@@ -86,50 +109,95 @@ export class Sessions {
     const children = Map.groupBy(shown, ({ parent }) => (ids.has(parent) ? parent : ""));
     const groups = Map.groupBy(children.get("") ?? [], groupOf);
     const clients = [...groups.keys()].filter((key) => key !== "pinned" && !AGES.includes(key));
-    const focused = this.list.contains(document.activeElement)
-      ? (document.activeElement as HTMLAnchorElement).hash
-      : "";
-    this.list.replaceChildren(
-      ...["pinned", ...AGES, ...clients]
-        .filter((key) => groups.has(key))
-        .map((key) =>
-          h(
-            "section",
-            null,
-            h("h2", null, clients.includes(key) ? key : t(key)),
-            this.rows(groups.get(key) ?? [], children),
-          ),
-        ),
-    );
-    if (!shown[0]) this.list.append(h("p", { class: "muted small pad" }, t("no_sessions")));
+    const focused = document.activeElement as HTMLElement | null;
+    for (const id of this.rows.keys()) if (!ids.has(id)) this.rows.delete(id);
+    const sections = ["pinned", ...AGES, ...clients]
+      .filter((key) => groups.has(key))
+      .map((key) => this.section(key, clients.includes(key) ? key : t(key), groups.get(key) ?? [], children));
+    arrange(this.list, shown[0] ? sections : [this.none]);
     show(this.more, !!this.next);
     this.mark(this.current);
-    if (focused) this.list.querySelector<HTMLElement>(`a[href="${CSS.escape(focused).replace("\\#", "#")}"]`)?.focus();
+    // What moved to another place has lost the focus on the way.
+    if (focused !== document.activeElement && this.list.contains(focused)) focused?.focus();
   }
 
-  private rows(items: ListedSession[], children: Map<string, ListedSession[]>): HTMLElement {
-    return h(
-      "ul",
-      null,
-      ...items.map((one) => {
-        const name = this.name(one);
-        const nested = children.get(one.id);
-        const more = button(t("actions_of", { name }), "more", () => this.actions(one, more), {
-          bare: true,
-          class: "quiet",
-          "aria-haspopup": "true",
-        });
-        return h(
-          "li",
-          null,
-          h("a", { href: `#${one.id}`, dir: "auto", title: name, class: one.running && "running" }, name),
-          one.running && h("span", { class: "sr" }, t("running")),
-          more,
-          nested && this.rows(nested, children),
-        );
-      }),
-    );
+  private section(
+    key: string,
+    name: string,
+    items: ListedSession[],
+    children: Map<string, ListedSession[]>,
+  ): HTMLElement {
+    const section = this.sections.get(key) ?? h("section", null, h("h2", null, name), h("ul"));
+    this.sections.set(key, section);
+    this.drawRows(section.lastElementChild as HTMLElement, items, children);
+    return section;
   }
+
+  private drawRows(list: HTMLElement, items: ListedSession[], children: Map<string, ListedSession[]>): void {
+    const nodes = items.map((one) => {
+      const row = this.rows.get(one.id) ?? this.createRow(one.id);
+      const name = this.name(one);
+      const nested = children.get(one.id);
+      row.session = one;
+      say(row.link, name);
+      row.link.title = name;
+      row.link.classList.toggle("running", one.running);
+      show(row.running, one.running);
+      row.more.title = row.more.ariaLabel = t("actions_of", { name });
+      this.drawRows(row.nested, nested ?? [], children);
+      show(row.nested, !!nested);
+      return row.node;
+    });
+    arrange(list, nodes);
+  }
+
+  private createRow(id: string): Row {
+    const link = h("a", { href: `#${id}`, dir: "auto" });
+    const running = h("span", { class: "sr", hidden: true }, t("running"));
+    const more = button("", "more", () => this.actions(row.session, more), {
+      bare: true,
+      class: "quiet",
+      "aria-haspopup": "true",
+      tabindex: -1,
+    });
+    const nested = h("ul");
+    const node = h("li", { "data-session": id }, link, running, more, nested);
+    const row: Row = { node, link, running, more, nested, session: {} as ListedSession };
+    this.rows.set(id, row);
+    return row;
+  }
+
+  /** One conversation is reached with Tab: the one that was, else the open one, else the first. */
+  private setTabStop(): void {
+    const stop = this.rows.get(this.tabStop) ?? this.rows.get(this.current) ?? this.rows.values().next().value;
+    for (const row of this.rows.values()) row.link.tabIndex = row === stop ? 0 : -1;
+  }
+
+  /** Up, Down, Home and End go through the list; Right goes to the actions of a conversation, Left back. */
+  private key(event: KeyboardEvent): void {
+    const row = this.rows.get((event.target as Element).closest("li")?.dataset.session ?? "");
+    if (!row || event.target instanceof HTMLInputElement) return;
+    const links = [...this.list.querySelectorAll("a")];
+    const at = links.indexOf(row.link);
+    const targets: Record<string, HTMLElement | undefined> = {
+      ArrowDown: links[at + 1],
+      ArrowUp: links[at - 1],
+      Home: links[0],
+      End: links[links.length - 1],
+      ArrowRight: row.more,
+      ArrowLeft: row.link,
+    };
+    if (!targets[event.key]) return;
+    event.preventDefault();
+    targets[event.key]?.focus();
+  }
+}
+
+/** Puts these nodes into a parent, in this order, and touches none that stands right. */
+function arrange(parent: HTMLElement, nodes: HTMLElement[]): void {
+  for (const child of [...parent.children]) if (!nodes.includes(child as HTMLElement)) child.remove();
+  for (const [index, node] of nodes.entries())
+    if (parent.children[index] !== node) parent.insertBefore(node, parent.children[index] ?? null);
 }
 
 /** Under which heading a conversation stands. */

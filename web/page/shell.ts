@@ -10,7 +10,7 @@ import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { type Place, placeOf } from "./place.js";
+import { type Hit, type Place, placeOf } from "./place.js";
 import { type Choice, currentPreferences, rememberThinkingShown } from "./preferences.js";
 import { Sessions } from "./sessions.js";
 import { tellOtherTabs } from "./tabs.js";
@@ -33,8 +33,8 @@ export class Shell implements PageContext {
   private offline = h("p", { class: "offline", role: "status", hidden: true }, icon("alert"), t("offline"));
   private eye: HTMLButtonElement;
   private finder: { node: HTMLElement; close(): void } | null = null;
-  /** Words to be marked in the place that is being opened. */
-  private hit: { place: Place; words: string } | null = null;
+  /** What is to be marked in the place that is being opened. */
+  private hit: Hit | null = null;
 
   constructor(private rebuild: () => void) {
     this.chat = new Chat({
@@ -46,14 +46,16 @@ export class Shell implements PageContext {
       startNew: () => this.go({}),
       pickAnswerer: () => this.pickAnswerer(),
       // The card says why it failed.
-      replace: (turn, prompt, attached) => void this.composer.ask(prompt, turn, attached).catch(() => undefined),
+      replace: (replaces, prompt, attached) =>
+        void this.composer.ask({ prompt, replaces, attached }).catch(() => undefined),
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
+      askChosen: (prompt) => void this.composer.askChosen(prompt),
       askAgain: (prompt, attached) => void this.composer.askAgain(prompt, attached),
     });
     this.composer = new Composer({
       page: () => this,
-      ask: (prompt, choice, replaces, attached) => this.chat.ask(prompt, choice, replaces, attached),
+      ask: (question) => this.chat.ask(question),
       stop: () => void this.chat.exchanges.running?.stop(),
       answerNow: () => void this.chat.exchanges.running?.answerNow(),
       pickAnswerer: () => this.pickAnswerer(),
@@ -83,19 +85,20 @@ export class Shell implements PageContext {
 
   /** Put it on the screen. */
   mount(): void {
-    const skip = h(
-      "a",
-      {
-        class: "skip",
-        href: "#message",
-        onclick: (event: Event) => {
-          event.preventDefault();
-          this.composer.area.focus();
-        },
-      },
-      t("skip"),
+    const skip = (name: string, act: () => void): HTMLElement => {
+      const onclick = (event: Event): void => {
+        event.preventDefault();
+        act();
+      };
+      return h("a", { class: "skip", href: "#message", onclick }, name);
+    };
+    document.body.replaceChildren(
+      skip(t("skip"), () => this.composer.area.focus()),
+      skip(t("skip.chat"), () => this.chat.focus()),
+      this.side,
+      this.shade,
+      this.main,
     );
-    document.body.replaceChildren(skip, this.side, this.shade, this.main);
     this.slide(false);
     this.showConnection();
     this.draw();
@@ -114,9 +117,9 @@ export class Shell implements PageContext {
     this.slide(false);
   }
 
-  showHit(place: Place, words: string): void {
-    this.hit = { place, words };
-    this.go(place);
+  showHit(hit: Hit): void {
+    this.hit = hit;
+    this.go(hit.place);
   }
 
   /** Open what the address names. */
@@ -330,7 +333,7 @@ export class Shell implements PageContext {
   }
 
   /** Opens the search bar, perhaps at a hit. */
-  find(hit: { place: Place; words: string } | null = null): void {
+  find(hit: Hit | null = null): void {
     void import("./find-in-thinking.js")
       .then(({ createFinder }) => {
         this.finder?.close();

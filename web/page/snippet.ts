@@ -47,16 +47,9 @@ export function readSnippet({ snippet, marks }: Pick<SearchHit, "snippet" | "mar
   };
 }
 
-/** The words to look for where a hit is opened: the first that was found, with those right after it. */
-export function soughtWords({ text, marks }: Snippet): string {
-  const [first, ...others] = marks;
-  if (!first) return "";
-  let [start, end] = first;
-  for (const [nextStart, nextEnd] of others) {
-    if (text.slice(end, nextStart) !== " ") break;
-    end = nextEnd;
-  }
-  return text.slice(start, end);
+/** The words that were found, as they are written there, each once. */
+export function foundWords({ text, marks }: Snippet): string[] {
+  return [...new Set(marks.map(([start, end]) => text.slice(start, end)))];
 }
 
 export function snippetNodes({ text, marks }: Snippet): (Node | string)[] {

@@ -61,6 +61,7 @@ function listen(): void {
   setInterval(() => !document.hidden && void page.refresh(), WATCH_MS);
   addEventListener("hashchange", () => void page.route().catch(showError));
   addEventListener("keydown", handleKeys);
+  addEventListener("storage", () => page.composer.showQueue()); // another window changed what waits
   addEventListener("online", () => {
     page.showConnection();
     page.returned();

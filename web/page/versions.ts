@@ -1,9 +1,11 @@
 /** The versions of an answer: which one is shown, the way to the others, and all of them side by side. */
 
+import { type Attached, joined } from "./attachments.js";
 import { loadMessages } from "./chat-requests.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
 import { button, h } from "./dom.js";
+import { editBox } from "./edit-box.js";
 import { Exchange, type ExchangeHost } from "./exchange.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -13,7 +15,8 @@ addDialogWords();
 /** Adds what can be done with a question: edit it, and go to other versions of it. */
 export function addQuestionTools(exchange: Exchange): void {
   const { promptsNode, prompt, versions, host, id } = exchange;
-  const edit = (): void => editPrompt(promptsNode, prompt, (text) => host.replace(id, text, exchange.attached));
+  const edit = (): void =>
+    editPrompt(promptsNode, prompt, (text, more) => host.replace(id, text, joined(exchange.attached, more)));
   const bubble = promptsNode.lastElementChild;
   const row = h(
     "div",
@@ -62,30 +65,13 @@ async function compare(host: ExchangeHost, versions: string[]): Promise<void> {
 }
 
 /** A field in the place of a question, to ask another one there. */
-function editPrompt(asked: HTMLElement, prompt: string, send: (text: string) => void): void {
-  const area = h("textarea", { class: "input", rows: 3, "aria-label": t("edit") });
-  const close = (): void => form.replaceWith(asked);
-  const form = h(
-    "form",
-    { class: "edit stack" },
-    area,
-    h(
-      "div",
-      { class: "dialog-foot" },
-      button(t("cancel"), null, close, { class: "plain" }),
-      h("button", { class: "primary" }, t("send")),
-    ),
-  );
-  area.value = prompt;
-  area.onkeydown = (event) => {
-    if (event.key === "Escape") close();
+function editPrompt(asked: HTMLElement, prompt: string, send: (text: string, more: Attached) => void): void {
+  const left = (): void => box.replaceWith(asked);
+  const done = (text: string, more: Attached): void => {
+    left();
+    send(text, more);
   };
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    const text = area.value.trim();
-    close();
-    if (text) send(text);
-  };
-  asked.replaceWith(form);
-  area.focus();
+  const box = editBox(prompt, { name: t("send"), done, left });
+  asked.replaceWith(box);
+  box.querySelector("textarea")?.focus();
 }

@@ -1,11 +1,11 @@
 /** What a new conversation begins with: three puzzles one click away, and the way to a real model. */
 
-import { loadModels } from "./catalog.js";
+import { keyedProviders, loadModels } from "./catalog.js";
 import { addIcons, button, h, icon } from "./dom.js";
 import { MORE_PATHS } from "./more-icons.js";
 import type { PageContext } from "./page-context.js";
 import { DEFAULT_CHOICE } from "./preferences.js";
-import { addWords, t } from "./words.js";
+import { addWords, currentLanguage, t } from "./words.js";
 
 addIcons(MORE_PATHS);
 // biome-ignore format: a word per line, both languages side by side
@@ -24,6 +24,7 @@ addWords({
   "connect.local": ["or run a server of your own: Ollama, llama.cpp, vLLM or LM Studio.", "ou use um servidor seu: Ollama, llama.cpp, vLLM ou LM Studio."],
   "connect.safe": ["Keys stay on the gateway. This page never sees one.", "As chaves ficam no gateway. Esta página nunca vê nenhuma."],
   "connect.ready": ["{n} model is ready|{n} models are ready", "{n} modelo está pronto|{n} modelos estão prontos"],
+  "connect.found": ["The gateway has a key for {names}. Choose a model, and ask.", "O gateway tem uma chave para {names}. Escolha um modelo e pergunte."],
 });
 
 export function welcome(page: PageContext): HTMLElement {
@@ -45,10 +46,14 @@ export function welcome(page: PageContext): HTMLElement {
     ),
   );
   const ready = h("p", { class: "muted small" });
+  const found = h("p", { class: "key-found" });
   void loadModels().then(
     (models) => {
       const n = models.filter(({ ready }) => ready === "key").length;
-      if (n) ready.textContent = t("connect.ready", { n });
+      if (!n) return;
+      ready.textContent = t("connect.ready", { n });
+      const names = new Intl.ListFormat(currentLanguage(), { type: "conjunction" }).format(keyedProviders());
+      found.replaceChildren(icon("check"), t("connect.found", { names }));
     },
     () => undefined,
   );
@@ -64,6 +69,7 @@ export function welcome(page: PageContext): HTMLElement {
       "section",
       { class: "connect" },
       h("h3", null, icon("key"), t("connect.title")),
+      found,
       h(
         "p",
         null,

@@ -25,6 +25,7 @@ const WORDS: Table = {
   "actions_of": ["Actions: {name}", "Ações: {name}"],
   "no_sessions": ["What you ask is kept here.", "O que você perguntar fica guardado aqui."],
   "skip": ["Skip to the message box", "Ir para a caixa de mensagem"],
+  "skip.chat": ["Skip to the conversation", "Ir para a conversa"],
   "to_latest": ["Latest", "Mais recente"],
   "earlier": ["Show earlier messages", "Mostrar mensagens anteriores"],
   "later": ["Show later messages", "Mostrar mensagens seguintes"],
@@ -32,6 +33,8 @@ const WORDS: Table = {
   "transcript": ["Conversation", "Conversa"],
   "picture": ["Picture", "Imagem"],
   "you": ["You", "Você"],
+  "show_more": ["Show more", "Mostrar mais"],
+  "show_less": ["Show less", "Mostrar menos"],
   "answer_by": ["Answer by {name}", "Resposta de {name}"],
 
 
@@ -41,6 +44,7 @@ const WORDS: Table = {
   "attach": ["Attach files", "Anexar arquivos"],
   "tuned": ["Answers are set up differently: see the settings", "As respostas estão configuradas de outro modo: veja as configurações"],
   "send": ["Send", "Enviar"],
+  "send.later": ["Send when the answer is complete", "Enviar quando a resposta terminar"],
   "sending": ["Sending…", "Enviando…"],
   "stop": ["Stop", "Parar"],
   "answer_now": ["Answer now", "Responder agora"],

@@ -99,4 +99,4 @@ def malformed(error: Unsolvable) -> Remark:
 def not_understood(text: str, language: Language) -> Remark:
     """Returns the remark about a question that no skill recognises, with three things to try."""
     key = "word_problem" if _WORD_PROBLEM.fullmatch(" ".join(normalize(text).split())) else "not_understood"
-    return Remark(f"think.{key}", f"answer.{key}", {"examples": skills.three_examples(language)})
+    return Remark(f"think.{key}", f"answer.{key}", {"examples": skills.fitting_examples(text, language)})

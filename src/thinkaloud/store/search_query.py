@@ -47,6 +47,11 @@ def parse_query(query: str) -> tuple[Phrase, ...]:
 
 def find_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the phrases in a text, ordered by their end. Lazy: reads only as far as needed."""
+    return ((start, end) for start, end, _ in match_phrases(text, phrases))
+
+
+def match_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int, Phrase]]:
+    """Yield the ranges of the phrases in a text with the phrase that each matches, ordered by their end."""
     recent_words: deque[tuple[str, int]] = deque(maxlen=max(len(phrase.words) for phrase in phrases))
     for word, start, end in words(text):
         recent_words.append((word, start))
@@ -59,7 +64,7 @@ def find_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, in
                 recent_words[first_index + offset][0] == expected
                 for offset, expected in enumerate(leading_words)
             ):
-                yield recent_words[first_index][1], end
+                yield recent_words[first_index][1], end, phrase
 
 
 def _parse_phrase(match: re.Match[str]) -> Iterator[Phrase]:

@@ -1,4 +1,6 @@
-"""Makes the snippet of a search hit: one line around the first match, with all matches marked.
+"""Makes the snippet of a search hit: one line around the best match, with all matches marked.
+
+The best match is the whole query in its order, else the first place with the most of its terms.
 
 The snippet is cut between words if there are spaces, otherwise between characters; "…" marks a cut. Marks
 count code points of the snippet.
@@ -6,14 +8,17 @@ count code points of the snippet.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from thinkaloud.store.search_query import Phrase, find_phrases
+from thinkaloud.store.search_query import Phrase, find_phrases, match_phrases
 from thinkaloud.view.text import ELLIPSIS, first_code_points, last_code_points
 
 CONTEXT_BEFORE = 50
 SNIPPET_LENGTH = 160
+COMPARED_LENGTH = 100_000
+"""How far after the first match a better one is looked for: reading a long text for every hit is slow."""
 
 MarkSpan = tuple[int, int]
 _CHUNK = re.compile(r"\S+")
@@ -23,14 +28,46 @@ _WORD_ENDS = re.compile(r"(?<=\S)(?=\s)")
 
 def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkSpan, ...]]:
     """Return the snippet and its marks."""
-    first = next(find_phrases(text, phrases), (0, 0))
-    start_offset, end_offset = _window(text, first[0])
+    best = _best_match(text, phrases)
+    start_offset, end_offset = _window(text, best[0])
     window = text[start_offset:end_offset]
-    first_mark = [(first[0] - start_offset, min(first[1], end_offset) - start_offset)] if first[1] else []
-    line, marks = _one_line(window, _merge_spans([*first_mark, *find_phrases(window, phrases)]))
+    best_mark = [(best[0] - start_offset, min(best[1], end_offset) - start_offset)] if best[1] else []
+    line, marks = _one_line(window, _merge_spans([*best_mark, *find_phrases(window, phrases)]))
     prefix = ELLIPSIS if text[:start_offset].strip() else ""
     suffix = ELLIPSIS if text[end_offset:].strip() else ""
     return prefix + line + suffix, tuple((start + len(prefix), end + len(prefix)) for start, end in marks)
+
+
+def _best_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan:
+    """Return the span of the first term of the best match; (0, 0) if there is no match."""
+    first = next(find_phrases(text, phrases), (0, 0))
+    if len(phrases) == 1:
+        return first
+    compared = text[: first[0] + COMPARED_LENGTH]
+    query_words = tuple(word for phrase in phrases for word in phrase.words)
+    in_order = next(find_phrases(compared, [Phrase(query_words, phrases[-1].prefix)]), None)
+    if in_order is not None:
+        offset, whole_end = in_order
+        start, end = next(find_phrases(compared[offset:], phrases[:1]), (0, whole_end - offset))
+        return offset + start, offset + end
+    return _densest_match(compared, phrases) or first
+
+
+def _densest_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan | None:
+    """Return the first of the matches that fit into one snippet and have the most different phrases."""
+    best: MarkSpan | None = None
+    most = 0
+    nearby: deque[tuple[int, int, Phrase]] = deque()
+    for match in match_phrases(text, phrases):
+        nearby.append(match)
+        while match[1] - nearby[0][0] > SNIPPET_LENGTH - CONTEXT_BEFORE and len(nearby) > 1:
+            nearby.popleft()
+        count = len({phrase for _, _, phrase in nearby})
+        if count > most:
+            best, most = nearby[0][:2], count
+        if most == len(phrases):
+            break
+    return best
 
 
 def _window(text: str, offset: int) -> MarkSpan:

@@ -1,0 +1,157 @@
+"""Pasting into the message box and into the box that edits a question: what is sent is what was pasted."""
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, wait_for_answers
+from tests.web.page_screenshots import PIXEL
+from tests.web.test_page_features import give_files
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TEXTS = {
+    "an editor": "\tif a:\r\n\t\treturn\u00a0b  \r\n\r\n    end\r\n",
+    "a terminal": "  $ ls -l\n-rw-r--r--  1 me  me   12 a.txt\n\n\n",
+    "emoji": "👩\u200d👩\u200d👧 e\u0301",
+    "right to left": "\u05e9\u05dc\u05d5\u05dd, hello \u0645\u0631\u062d\u0628\u0627",
+    "a path": "./run.sh --all\n/etc/hosts",
+}
+_WRITE = """async (formats) => {
+  const blobs = Object.entries(formats).map(([type, text]) => [type, new Blob([text], {type})]);
+  await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]);
+}"""
+_PASTE_WITH_PICTURE = """({text, name}) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  const bytes = Uint8Array.from(atob(name.data), (one) => one.charCodeAt(0));
+  data.items.add(new File([bytes], name.file));
+  const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+  return document.querySelector("#message").dispatchEvent(event);
+}"""
+
+
+def paste(page: "Page", **formats: str) -> None:
+    """Put something on the clipboard and press the keys that paste it."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate(_WRITE, {kind.replace("_", "/"): text for kind, text in formats.items()})
+    page.keyboard.press("Control+v")
+
+
+def normalized_lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def last_question(gateway: GatewayProcess, page: "Page") -> str:
+    session = page.evaluate("() => location.hash.slice(1).split('/')[0]")
+    messages = gateway.call(f"/api/sessions/{session}/messages")["items"]
+    return str([message for message in messages if message["role"] == "user"][-1]["content"])
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_pasted_text_is_sent_as_it_is(visit: PageVisit, gateway: GatewayProcess, text: str) -> None:
+    page = visit.open()
+    page.locator("#message").focus()
+    paste(page, text_plain=text)
+    page.keyboard.press("Enter")
+    wait_for_answers(page)
+    assert last_question(gateway, page) == normalized_lines(text)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_pasted_into_an_edited_question_is_sent_as_it_is(
+    visit: PageVisit, gateway: GatewayProcess, text: str
+) -> None:
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    page.get_by_role("button", name="Edit the question").click()
+    page.keyboard.press("Control+a")
+    paste(page, text_plain=text)
+    page.keyboard.press("Enter")
+    page.get_by_text("2/2").wait_for()
+    wait_for_answers(page)
+    assert last_question(gateway, page) == normalized_lines(text)
+
+
+def test_only_the_text_of_a_web_page_is_pasted(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    page.locator("#message").focus()
+    paste(page, text_html="<h1><b>17</b> <i>apples</i></h1>", text_plain="17 apples")
+    assert page.input_value("#message") == "17 apples"
+
+
+def test_long_pasted_text_is_a_chip_that_is_viewed_kept_removed_and_sent(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    text = "".join(f"  line {n} of it\r\n" for n in range(1_200))
+    page = visit.open()
+    page.locator("#message").focus()
+    paste(page, text_plain=text)
+    chip = page.locator(".attachment")
+    expect(chip).to_contain_text("Pasted text")
+    assert page.input_value("#message") == ""
+    page.reload()
+    expect(chip).to_have_count(1)
+    page.get_by_role("button", name="View the pasted text").click()
+    assert page.locator("dialog pre").text_content() == normalized_lines(text)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Remove Pasted text").click()
+    expect(chip).to_have_count(0)
+    page.locator("#message").focus()
+    paste(page, text_plain=text)
+    expect(chip).to_have_count(1)
+    page.keyboard.press("Enter")
+    wait_for_answers(page)
+    expect(chip).to_have_count(0)
+    assert last_question(gateway, page) == normalized_lines(text)
+    height = "() => document.querySelector('.exchange').getBoundingClientRect().height"
+    assert page.evaluate(height) < 1_000
+    more = page.get_by_role("button", name="Show more")
+    expect(more).to_have_attribute("aria-expanded", "false")
+    more.click()
+    assert page.evaluate(height) > 10_000
+    page.get_by_role("button", name="Show less").click()
+    assert page.evaluate(height) < 1_000
+
+
+def test_a_megabyte_of_pasted_text_is_sent_whole(visit: PageVisit, gateway: GatewayProcess) -> None:
+    text = "0123456789abcde\n" * 65_536
+    page = visit.open()
+    page.locator("#message").focus()
+    paste(page, text_plain=text)
+    expect(page.locator(".attachment")).to_contain_text("1,048,576 characters")
+    ask(page, "count this")
+    wait_for_answers(page)
+    assert last_question(gateway, page) == f"count this\n\n{text}"
+
+
+def test_pasted_text_of_an_office_program_comes_without_its_picture(visit: PageVisit) -> None:
+    page = visit.open()
+    picture = {"data": PIXEL, "file": "image.png"}
+    untouched = page.evaluate(_PASTE_WITH_PICTURE, {"text": "a\tb\n1\t2", "name": picture})
+    assert untouched, "the browser pastes the text"
+    expect(page.locator(".attachment")).to_have_count(0)
+    taken = not page.evaluate(_PASTE_WITH_PICTURE, {"text": "file:///home/me/image.png", "name": picture})
+    assert taken, "a copied file comes with its name as text"
+    expect(page.locator(".attachment")).to_have_count(1)
+    give_files(page, "paste", shot__png=base64.b64decode(PIXEL))
+    expect(page.locator(".attachment")).to_have_count(2)
+
+
+def test_file_pasted_into_an_edited_question_goes_with_it(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    page.get_by_role("button", name="Edit the question").click()
+    give_files(page, "paste", ".edit textarea", shot__png=base64.b64decode(PIXEL), notes__txt=b"17 apples")
+    expect(page.locator(".edit .attachment")).to_have_count(2)
+    page.locator(".edit textarea").press("Enter")
+    page.get_by_text("2/2").wait_for()
+    wait_for_answers(page)
+    session = page.evaluate("() => location.hash.slice(1).split('/')[0]")
+    (question, *_) = gateway.call(f"/api/sessions/{session}/messages")["items"]
+    assert question["content"] == f"{QUICK_QUESTION}\n\nnotes.txt:\n\n17 apples"
+    assert [image["data"] for image in question["images"]] == [PIXEL]

@@ -1,0 +1,136 @@
+"""Questions that are sent while an answer is on its way: they wait, can be changed, and are asked once."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.chat_page import (
+    QUICK_QUESTION,
+    SLOW_PUZZLE,
+    GatewayProcess,
+    PageVisit,
+    ask,
+    open_visit,
+    wait_for_answers,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+WITHOUT_LOCKS = "Object.defineProperty(Navigator.prototype, 'locks', {value: undefined})"
+
+
+def questions(gateway: GatewayProcess, page: "Page") -> list[str]:
+    """What was asked in the open conversation, in order."""
+    session = page.evaluate("() => location.hash.slice(1)")
+    messages = gateway.call(f"/api/sessions/{session}/messages")["items"]
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
+def start_slow_turn(page: "Page") -> None:
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+
+
+def test_question_sent_while_a_turn_runs_waits_and_is_asked_after_it(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, "how much is 1 + 1")
+    ask(page, "how much is 2 + 2")
+    ask(page, "how much is 3 + 3")
+    rows = page.locator(".queue li")
+    expect(rows).to_have_count(3)
+    assert page.input_value("#message") == ""
+    rows.nth(1).get_by_role("button", name="Remove the waiting question").click()
+    expect(rows).to_have_count(2)
+    rows.nth(1).get_by_role("button", name="Edit the waiting question").click()
+    field = page.locator(".queue textarea")
+    field.press("End")
+    field.press_sequentially("0")
+    field.press("Shift+Enter")
+    field.press_sequentially("please")
+    field.press("Enter")
+    expect(rows.nth(1)).to_contain_text("how much is 3 + 30")
+    page.reload()
+    expect(rows).to_have_count(2)
+    expect(page.locator(".queue")).to_contain_text("Sent when the answer is complete")
+    wait_for_answers(page, 3)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 1 + 1", "how much is 3 + 30\nplease"]
+
+
+def test_waiting_question_stays_after_a_stopped_turn_until_it_is_sent(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
+    page.reload()
+    expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
+    assert questions(gateway, page) == [SLOW_PUZZLE]
+    page.locator(".queue").get_by_role("button", name="Send").click()
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION]
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_windows_send_a_waiting_question_once(
+    browser: "Browser", gateway: GatewayProcess, locks: bool
+) -> None:
+    with open_visit(browser, gateway.url) as visit:
+        if not locks:  # as on an address that is not secure
+            visit.context.add_init_script(WITHOUT_LOCKS)
+        page = visit.open()
+        start_slow_turn(page)
+        other = visit.open(page.evaluate("() => location.hash.slice(1)"))
+        other.wait_for_selector("[aria-busy=true]")
+        ask(page, QUICK_QUESTION)
+        expect(other.locator(".queue li")).to_have_count(1)
+        ask(other, "how much is 5 + 5")
+        expect(page.locator(".queue li")).to_have_count(2)
+        for window in (page, other):
+            wait_for_answers(window, 3)
+            expect(window.locator(".queue")).to_be_hidden()
+            expect(window.locator(".exchange")).to_have_count(3)
+        assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION, "how much is 5 + 5"]
+
+
+def test_question_waits_while_the_first_one_of_a_conversation_is_on_its_way(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    held = []
+    page.route(
+        "**/api/sessions",
+        lambda route: held.append(route) if route.request.method == "POST" else route.continue_(),
+    )
+    ask(page, QUICK_QUESTION)
+    ask(page, "how much is 6 + 6")
+    expect(page.locator(".queue li")).to_have_count(1)
+    for route in held:
+        route.continue_()
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6"]
+
+
+def test_refused_waiting_question_stays_and_is_tried_again(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    refusal = {"code": "invalid", "message": "Not today."}
+    page.route("**/turns", lambda route: route.fulfill(status=400, json={"error": refusal}))
+    page.locator(".error-card", has_text="Not today.").wait_for()
+    expect(page.locator(".queue")).to_contain_text("Not sent yet")
+    page.unroute("**/turns")
+    page.get_by_role("button", name="Try again").click()
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION]
