@@ -1,4 +1,4 @@
-/** What a step shows of a text: one line of it, or its first characters. */
+/** What a step shows of a text: one line of it, its first characters, or the fields of JSON by name. */
 
 import { characters, firstColumns, head } from "./graphemes.js";
 import { collapse, ELLIPSIS, WINDOW } from "./spaces.js";
@@ -16,4 +16,44 @@ export function firstCharacters(text: string, limit: number): string {
   const all = characters(window);
   if (all.length <= limit && window.length === text.length) return text;
   return all.slice(0, Math.min(limit, all.length - 1)).join("") + ELLIPSIS;
+}
+
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g;
+
+/**
+ * `expression: 8 × (7 + 4 − 8)` for each field of a JSON object; null for any other text. Values that are not texts stay as they
+ * were written: parsing would round a long number.
+ */
+export function jsonFields(text: string): string[] | null {
+  if (!/^[ \t\n\r]*\{/.test(text) || !isJson(text)) return null;
+  const fields: string[] = [];
+  let depth = 0;
+  let name = "";
+  let value = "";
+  for (const token of text.match(JSON_TOKENS) ?? []) {
+    if (depth === 1 && token === ":") {
+      name = value;
+      value = "";
+    } else if (depth === 1 && (token === "," || token === "}")) {
+      if (value.trim()) fields.push(`${jsonText(name)}: ${jsonText(value)}`);
+      value = "";
+    } else if (depth) value += token;
+    if (token === "{" || token === "[") depth++;
+    if (token === "}" || token === "]") depth--;
+  }
+  return fields.some((field) => /\p{Surrogate}/u.test(field)) ? null : fields;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // not complete, or no JSON at all: it is shown as it is
+  }
+}
+
+function jsonText(value: string): string {
+  const text = value.trim();
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }

@@ -193,8 +193,7 @@ class HeaderButton(ft.Container):
 def _header_parts(row: HeaderRow) -> tuple[list[str], str, str]:
     """Return the facts, the line below them and the badge of a header, as they are drawn."""
     facts = [screen_line(fact) for fact in row.facts]
-    text = screen_line(row.text) if row.open is OpenState.COLLAPSED else ""  # else the text itself is there
-    return facts, text, screen_line(row.badge.removeprefix(TOOL_ICON))
+    return facts, screen_line(row.text), screen_line(row.badge.removeprefix(TOOL_ICON))
 
 
 def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
@@ -218,7 +217,7 @@ class NewestLineText(ft.Container):
 
 
 class PassageText(ft.Container):
-    """What a call was given, or its result."""
+    """What a call is for, what it was given, or its result."""
 
     def __init__(self, row: PassageRow, style: RowStyle) -> None:
         self._text = ft.Text(size=13, color=MUTED, expand=True)

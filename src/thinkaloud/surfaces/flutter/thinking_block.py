@@ -391,6 +391,6 @@ def _row_key(row: PanelRow, style: RowStyle) -> RowKey:
         case NewestLineRow():
             return ("newest line", row.block, row.depth, style.rtl)
         case PassageRow():
-            return ("passage", row.block, row.result, style.rtl)
+            return ("passage", row.block, row.part, style.rtl)
         case FooterRow() | MarkerRow():
             return (type(row),)
