@@ -273,7 +273,7 @@ def test_lines_of_a_header_use_the_room_there_is(page: Page, width: int) -> None
 
 
 def test_closed_trace_says_done_with_a_check_mark(page: Page) -> None:
-    """R105: beside the summary while it is closed, and once only, below it, while it is open."""
+    """R103: beside the summary while it is closed, and once only, below it, while it is open."""
     show_block(page, running_thought() + answer_after_thought(), id="block", policy={"preset": "trace"})
     mark = "() => getComputedStyle(block.shadowRoot.querySelector('[part=label]'), '::before').content"
     assert "✓" in page.evaluate(mark)

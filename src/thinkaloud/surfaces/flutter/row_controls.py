@@ -110,6 +110,7 @@ class HeaderButton(ft.Container):
             overflow=ft.TextOverflow.ELLIPSIS,
         )
         self._facts = ft.Text(size=14, color=MUTED)
+        self._check = ft.Icon(_STATUS_ICONS[ThinkingState.DONE], size=16, color=MUTED)
         self._text = ft.Text(size=13, color=MUTED, max_lines=1, overflow=ft.TextOverflow.ELLIPSIS)
         self._badge_text = ft.Text(size=12, color=MUTED)
         self._badge = ft.Container(
@@ -128,7 +129,9 @@ class HeaderButton(ft.Container):
         self._lead = ft.Container(width=20)
         lines = ft.Column(
             [
-                ft.Row([self._label, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True),
+                ft.Row(
+                    [self._label, self._check, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True
+                ),
                 self._text,
             ],
             spacing=0,
@@ -160,6 +163,8 @@ class HeaderButton(ft.Container):
         self._label.value = f"{label} ·" if facts else label  # here, so that no line starts with the dot
         self._facts.value = SEPARATOR.join(facts)
         self._facts.visible = bool(facts)
+        of_bar = self._style.bar and row.key == PANEL
+        self._check.visible = bool(facts) and of_bar and row.status is ThinkingState.DONE
         self._text.value, self._text.visible = text, bool(text)
         self._badge_text.value, self._badge.visible = badge, bool(badge)
         self._show_state(row)
