@@ -102,13 +102,13 @@ def has_character(path: Path, character: str) -> bool:
         if path.stat().st_size > LARGEST_FONT:
             return False
         with path.open("rb") as file:
-            data = memoryview(file.read())
+            data = file.read()
         return any(_in_subtable(data, start, ord(character)) for start in _subtables(data))
     except (OSError, struct.error):
         return False  # no font that can be used: damaged, or not for this user
 
 
-def _subtables(data: memoryview) -> Iterator[int]:
+def _subtables(data: bytes) -> Iterator[int]:
     """Yield where the subtables of the `cmap` begin; of a collection, those of its first font."""
     start = 0
     if data[:4] == b"ttcf":
@@ -122,7 +122,7 @@ def _subtables(data: memoryview) -> Iterator[int]:
                 yield offset + struct.unpack_from(">HHI", data, offset + 4 + 8 * entry)[2]
 
 
-def _in_subtable(data: memoryview, start: int, code: int) -> bool:
+def _in_subtable(data: bytes, start: int, code: int) -> bool:
     (form,) = struct.unpack_from(">H", data, start)
     if form == 12:  # groups of 32-bit codes
         (count,) = struct.unpack_from(">I", data, start + 12)
