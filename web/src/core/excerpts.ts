@@ -25,35 +25,29 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g;
  * were written: parsing would round a long number.
  */
 export function jsonFields(text: string): string[] | null {
-  if (!/^[ \t\n\r]*\{/.test(text) || !isJson(text)) return null;
+  if (!/^\s*\{/.test(text) || !parsedJson(text)) return null;
   const fields: string[] = [];
+  const read = (value: string): string => (/^\s*"/.test(value) ? (JSON.parse(value) as string) : value.trim());
   let depth = 0;
   let name = "";
   let value = "";
   for (const token of text.match(JSON_TOKENS) ?? []) {
-    if (depth === 1 && token === ":") {
-      name = value;
-      value = "";
-    } else if (depth === 1 && (token === "," || token === "}")) {
-      if (value.trim()) fields.push(`${jsonText(name)}: ${jsonText(value)}`);
+    if (depth === 1 && /[:,}]/.test(token) && !token[1]) {
+      if (token === ":") name = value;
+      else if (value.trim()) fields.push(`${read(name)}: ${read(value)}`);
       value = "";
     } else if (depth) value += token;
-    if (token === "{" || token === "[") depth++;
-    if (token === "}" || token === "]") depth--;
+    if (/^[{[]/.test(token)) depth++;
+    if (/^[}\]]/.test(token)) depth--;
   }
-  return fields.some((field) => /\p{Surrogate}/u.test(field)) ? null : fields;
+  return /\p{Surrogate}/u.test(fields.join()) ? null : fields;
 }
 
-function isJson(text: string): boolean {
+/** An object or an array; null for anything else, and for what is not complete. */
+export function parsedJson(json: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return /^\s*[[{]/.test(json) ? JSON.parse(json) : null;
   } catch {
-    return false; // not complete, or no JSON at all: it is shown as it is
+    return null; // it is shown as it is
   }
-}
-
-function jsonText(value: string): string {
-  const text = value.trim();
-  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }

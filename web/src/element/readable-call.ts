@@ -1,6 +1,6 @@
 /** What a call came back with, as a person reads it: fields by name, rows as a table, the rest as it is. */
 
-import { jsonFields } from "../core/excerpts.js";
+import { jsonFields, parsedJson } from "../core/excerpts.js";
 import { make, textNodes } from "./dom.js";
 
 /** Longer texts are not taken apart: nobody reads them as fields. */
@@ -11,7 +11,7 @@ type Fields = Record<string, unknown>;
 
 /** The result of a call: a table of JSON rows, fields, JSON with line breaks, or the text itself. */
 export function resultNodes(result: string, shortened: string): (ChildNode | string)[] {
-  const value = parsed(result);
+  const value = result.length > LONGEST ? null : parsedJson(result);
   if (Array.isArray(value) && value[0] && value.length <= MOST_ROWS && value.every(flat)) return [table(value)];
   if (flat(value)) return textNodes((jsonFields(result) ?? []).join("\n") || result);
   if (value && typeof value === "object") return [make("pre", "code", JSON.stringify(value, null, 2))];
@@ -42,15 +42,6 @@ function table(rows: Fields[]): HTMLElement {
       ),
     ),
   );
-}
-
-function parsed(json: string): unknown {
-  if (json.length > LONGEST || !/^\s*[[{]/.test(json)) return null;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null; // not complete, or no JSON at all: it is shown as it is
-  }
 }
 
 function fields(value: unknown): value is Fields {
