@@ -145,22 +145,23 @@ class ChatPage:
     def watch_fonts(self, fonts: SystemFonts) -> None:
         """Say for which scripts this machine has no font, as soon as a text needs one."""
         self._fonts = fonts
-        fonts.on_missing.append(self._show_missing_font)
-        for script in fonts.missing:
-            self._show_missing_font(script)
+        fonts.on_missing.append(self._name_missing_fonts)
+        if fonts.missing:
+            self._name_missing_fonts()
 
-    def _show_missing_font(self, script: str) -> None:
+    def _name_missing_fonts(self) -> None:
+        if self._fonts is None:
+            return
         words = self.display.words
-        self._no_font.value = words.text("font.missing", name=words.text(f"font.{script}"))
-        self._no_font.visible = True
-        if not self._closed:
-            self._no_font.update()
+        names = ", ".join(words.text(f"font.{script}") for script in self._fonts.missing)
+        self._no_font.value, self._no_font.visible = words.text("font.missing", name=names), True
+        self._no_font.update()
 
     def close(self) -> None:
         """End all work beside the page."""
         self._closed = True
         if self._fonts is not None:
-            self._fonts.on_missing.remove(self._show_missing_font)
+            self._fonts.on_missing.remove(self._name_missing_fonts)
             self._fonts = None
         for flow in self._flows:
             flow.cancel()

@@ -53,8 +53,8 @@ class SystemFonts:
         self._found: dict[str, Path | None] = {}
         self._sent: set[str] = set()
         self.missing: list[str] = []
-        """The scripts that no font has; `on_missing` is called with each new one."""
-        self.on_missing: list[Callable[[str], None]] = []
+        """The scripts that no font has; `on_missing` is called after each new one."""
+        self.on_missing: list[Callable[[], None]] = []
 
     def page_opened(self) -> None:
         """Note that a page starts, which has no font yet."""
@@ -76,7 +76,7 @@ class SystemFonts:
             if script not in self.missing:
                 self.missing.append(script)
                 for call in self.on_missing:
-                    call(script)
+                    call()
             return False
         if str(path) in self._sent:
             return False
