@@ -184,9 +184,9 @@ def test_fonts_come_from_this_machine_and_a_missing_one_is_named(
     page.on("response", lambda response: statuses.append((urlsplit(response.url).path, response.status)))
     chat = Chat(FletScreen(flet_site, page))
     flet_site.call(lambda: chat.chat_page.watch_fonts(flet_site.fonts))
-    chat.ask("مرحبا 你好")
-    chat.wait_for("No font of this machine has")
-    chat.wait_for("Chinese characters")
+    chat.ask("مرحبا 你好 नमस्ते")
+    for text in ("No font of this machine has", "Chinese characters", "Devanagari letters"):
+        chat.wait_for(text)
     chat.screen.wait_until(lambda: any("notosansarabic" in path for path, _ in statuses))
     fonts = [(path, status) for path, status in statuses if "/noto" in path]
     assert sum(status == 200 for path, status in fonts if "notosansarabic" in path) == 1

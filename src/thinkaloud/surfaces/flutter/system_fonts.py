@@ -21,6 +21,7 @@ SAMPLES = {
     "notosanskr": ("korean", "한"),
     "notosansarabic": ("arabic", "ع"),
     "notosansdevanagari": ("devanagari", "ह"),
+    "notosans": ("devanagari", "ह"),  # the one that the engine takes for it; its other letters are in Roboto
     "notosanshebrew": ("hebrew", "ש"),
     "notosansbengali": ("bengali", "ক"),
     "notosanstamil": ("tamil", "த"),
