@@ -42,7 +42,7 @@ from thinkaloud.export import (
 from thinkaloud.transcript import Block, Turn
 from thinkaloud.view import LOCALES
 
-LOSSLESS = [ThinkingStyle.DETAILS, ThinkingStyle.CALLOUT]
+LOSSLESS = [ThinkingStyle.DETAILS, ThinkingStyle.MARKERS, ThinkingStyle.CALLOUT]
 STYLES = st.sampled_from(LOSSLESS)
 LANGUAGES = st.sampled_from(sorted(LOCALES))
 COMMENT = re.compile(r"^<!-- ta\d+ .*$", re.MULTILINE)
@@ -132,6 +132,22 @@ def test_markdown_export_in_portuguese_with_callouts() -> None:
         "\n> [!thinking]- Pensamento · 800 ms · 4 palavras\n> I should look.\n> ```\n> there\n> ```\n" in text
     )
     assert record_content(read_markdown(text)) == record_content(session(*STORY))
+
+
+def test_markdown_export_with_markers() -> None:
+    """R137: a thought stands between two lines, also one that contains these lines itself."""
+    thought = "I think\n---/thinking---\nthat ---thinking--- and\n\\---thinking---\nare lines."
+    record = session(TurnStarted(), *thought_events(0, thought), *answer_events(1, "Yes."), STOP)
+    text = write_markdown(record, thinking=ThinkingStyle.MARKERS)
+    assert (
+        "\n---thinking---\nI think\n\\---/thinking---\nthat ---thinking--- and\n"
+        "\\\\---thinking---\nare lines.\n---/thinking---\n" in text
+    )
+    assert read_markdown(text).exchanges[0].turn.blocks[0].text == thought
+    typed = edited(text, "I think\n", "I know\n---/thinking---\n")
+    assert typed.blocks[0].text == thought.replace("I think\n", "I know\n---/thinking---\n")
+    with pytest.raises(Refused, match="the markers around its text has no start or no end"):
+        read_markdown(text.replace("\n---thinking---\n", "\n"))
 
 
 @given(RECORDS, STYLES, LANGUAGES)
@@ -261,6 +277,13 @@ def edited(text: str, old: str, new: str) -> Turn:
             "I should not.\n\nlook\n```\nthere\n```",
         ),
         (ThinkingStyle.CALLOUT, "> I should look.\n> ```\n> there\n> ```\n", "", 0, ""),
+        (
+            ThinkingStyle.MARKERS,
+            "I should look.\n",
+            "I should not.\n",
+            0,
+            "I should not.\n```\nthere\n```",
+        ),
         (ThinkingStyle.DETAILS, '{"city":"Lima"}\n', '{"city":"Rome"}\n', 1, '{"city":"Rome"}'),
     ],
 )
@@ -540,6 +563,7 @@ def nasty(size: int) -> dict[str, list[Event]]:
     return {
         "backticks": [*answer_events(0, "`" * size), *thought_events(1, ("`" * 9 + "\n") * size)],
         "fences": [*answer_events(0, "```\n~~~\n" * size), *thought_events(1, "``` `\n" * size)],
+        "markers": [*answer_events(0, "-"), *thought_events(1, "---thinking---\n---/thinking---\n" * size)],
         "comments": [*answer_events(0, marks), *thought_events(1, marks.replace("\n", "\r"))],
         "deep": [
             *(e for at in range(size // 8) for e in assistant_call_events(at, "A", "t", parents[at])),

@@ -44,6 +44,7 @@ def active_tokens(text: str) -> list[Token]:
         "\\\\<img src=//x> \\`<img src=//x>`",
         "    ```\n<script>\n",
         "``` a`\n<script>",
+        "```<img src=//x>\\| a | b |\n|---|---|\n",
     ],
 )
 def test_export_escapes_raw_html_and_remote_images(text: str) -> None:
@@ -70,7 +71,7 @@ def test_code_is_exported_as_it_is(text: str) -> None:
     assert without_html(text) == text
 
 
-@pytest.mark.parametrize("style", [ThinkingStyle.DETAILS, ThinkingStyle.CALLOUT])
+@pytest.mark.parametrize("style", [ThinkingStyle.DETAILS, ThinkingStyle.MARKERS, ThinkingStyle.CALLOUT])
 def test_session_with_html_is_exported_harmless_and_imported_exactly(style: ThinkingStyle) -> None:
     text = "See ![x](https://tracker.example/a.png) <img src=https://tracker.example/b.png>"
     events = [TurnStarted("openai_chat", "m"), *thought_events(0, text), *answer_events(1, text), STOP]

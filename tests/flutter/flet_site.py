@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import flet as ft
 from tests.patience import PATIENCE_S
 
+from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 from thinkaloud.surfaces.flutter.web_server import AppServer
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class FletSite:
         self.pages: list[ft.Page] = []
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="flet site", daemon=True).start()
-        self._server = AppServer(self._open, title="test")
+        self.fonts = SystemFonts()
+        self._server = AppServer(self._open, title="test", fonts=self.fonts)
         self.url = self._server.url
         self._running = asyncio.run_coroutine_threadsafe(self._server.run(), self._loop)
 

@@ -48,7 +48,8 @@ class FlutterStory:
     def _act(self, user: UserAct) -> None:
         block, call = self.turn.thinking, self._screen.site.call
         if user.toggle_all is not UNSET:
-            call(lambda: block.replace_choices(toggle_all(block.open_states())))
+            numbers = range(len(block.turn.blocks))
+            call(lambda: block.replace_choices(toggle_all(block.open_states(), numbers)))
         elif user.toggle_thinking is not UNSET:
             self._policy = toggle_thinking(self._policy)
             call(lambda: self.turn.apply_policy(self._policy))
@@ -87,6 +88,11 @@ class FlutterStory:
             yield f"answer: expected {expect.answer!r}, got {self.turn.answer.text!r}"
         if expect.answer is not UNSET and expect.answer.strip() and expect.answer.strip() not in texts:
             yield f"answer: expected {expect.answer!r} on the screen, got {texts}"
+        if expect.rows is not UNSET:
+            thinking_nodes = [node for node in nodes if node.text != self.turn.answer.text]
+            drawn = _rows_text(thinking_nodes).replace("\n", " ")
+            if drawn != " ".join(expect.rows):
+                yield f"rows: expected {expect.rows}, got {drawn!r}"
         if headers and expect.shown is not False:
             yield from self._panel_problems(expect, headers, texts)
             panel = headers.get(_name(PANEL))
@@ -157,7 +163,7 @@ class FlutterStory:
                 yield f"step {step.block}: expected {step.open}, got {header}"
             if step.open == "expanded":
                 for text in (step.text, step.result):
-                    if text is not UNSET and text and text not in texts:
+                    if text is not UNSET and text and text not in "\n".join(texts):
                         yield f"step {step.block}: expected {text!r}, got {texts}"
                 waiting += [] if step.steps is UNSET else step.steps
 
@@ -180,6 +186,13 @@ class FlutterStory:
                 )
                 if text is not UNSET and text and shown and text not in texts:
                     yield f"block {block.block}: expected {text!r}, got {texts}"
+
+
+def _rows_text(nodes: list[Node]) -> str:
+    """Return what stands below the header of the panel, in one line: a header gives all its parts as one."""
+    below = [node for node in nodes if node.name != _name(PANEL)]
+    marks = {"true": "▼ ", "false": "▶ ", None: ""}
+    return " ".join(marks[node.expanded] + node.text.replace(" · ", " ") for node in below if node.text)
 
 
 def _name(key: int) -> str:

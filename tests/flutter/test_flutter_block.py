@@ -377,3 +377,15 @@ def test_wrong_use_of_a_method_is_refused_and_changes_nothing() -> None:
     with pytest.raises(OutOfOrder, match="`append` cannot follow `finish`"):
         block.append("More.")
     assert block.view.header.endswith("Thought for 4s · 1 word — Done.")
+
+
+def test_finished_thought_opens_at_its_beginning_while_the_turn_goes_on(screen: FletScreen) -> None:
+    """Only a thought that streams is followed at its end."""
+    text = "\n".join(f"line {n} of a long thought" for n in range(2_000))
+    events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, text), BlockEnded(0)]
+    block = KoderThinkingBlock([Entry(seq, event, seq) for seq, event in enumerate(events)])
+    screen.mount(block)
+    screen.press("thinking-panel")
+    screen.wait_until(lambda: any("line 0 of" in text for text in screen.texts()))
+    screen.settle()
+    assert not any("line 1999 of" in text for text in screen.texts())

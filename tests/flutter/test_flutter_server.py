@@ -3,19 +3,23 @@
 import asyncio
 import http.client
 import socketserver
+import struct
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser
 from tests.flutter.flet_site import FletScreen, FletSite
+from tests.flutter.test_flutter_app import Chat
 from tests.patience import PATIENCE_MS, PATIENCE_S
 
 from thinkaloud.canon import Refused
-from thinkaloud.surfaces.flutter import KoderThinkingBlock, web_server
+from thinkaloud.surfaces.flutter import KoderThinkingBlock, system_fonts, web_server
 from thinkaloud.surfaces.flutter.page_tasks import find_session, has_browser
+from thinkaloud.surfaces.flutter.system_fonts import SystemFonts, has_character
 from thinkaloud.surfaces.flutter.web_server import AppServer
 
 
@@ -134,3 +138,69 @@ def test_port_in_use_is_refused_with_a_remedy(flet_site: FletSite) -> None:
     for port in (urlsplit(flet_site.url).port or 0, 70_000):
         with pytest.raises(Refused, match=f"Port {port} .*Choose another with --port"):
             AppServer(main, title="second", port=port)
+
+
+def font_file(path: Path, first: int, last: int, *, form: int = 12, collection: bool = False) -> Path:
+    """Write as much of a font as says which characters it has."""
+    if form == 12:
+        subtable = struct.pack(">HHIIIIII", 12, 0, 28, 0, 1, first, last, 1)
+    else:
+        ends, firsts = struct.pack(">HH", last, 0xFFFF), struct.pack(">HH", first, 0xFFFF)
+        subtable = struct.pack(">HHHHHHH", 4, 32, 0, 4, 0, 0, 0) + ends + b"\0\0" + firsts + bytes(8)
+    start = 16 if collection else 0
+    header = struct.pack(">4sIII", b"ttcf", 0x10000, 1, 16) if collection else b""
+    header += struct.pack(">IHHHH", 0x10000, 1, 0, 0, 0)
+    cmap = struct.pack(">HHHHI", 0, 1, 3, 10, 12) + subtable
+    path.write_bytes(header + struct.pack(">4sIII", b"cmap", 0, start + 28, len(cmap)) + cmap)
+    return path
+
+
+def test_characters_of_a_font_are_read_from_its_table(tmp_path: Path) -> None:
+    plain = font_file(tmp_path / "a.ttf", 0x600, 0x6FF)
+    short = font_file(tmp_path / "b.ttf", 0x600, 0x6FF, form=4)
+    collection = font_file(tmp_path / "c.ttc", 0x4E00, 0x9FFF, collection=True)
+    damaged = tmp_path / "d.ttf"
+    damaged.write_bytes(plain.read_bytes()[:40])
+    assert [has_character(path, "ع") for path in (plain, short, collection)] == [True, True, False]
+    assert not has_character(damaged, "ع")
+    assert [has_character(path, "中") for path in (plain, short, collection)] == [False, False, True]
+    assert SystemFonts([str(plain)]).find("notosansarabic") == plain
+    with pytest.raises(Refused, match="is not a font"):
+        SystemFonts([str(tmp_path / "none.ttf")])
+
+
+def test_fonts_come_from_this_machine_and_a_missing_one_is_named(
+    browser: Browser, flet_site: FletSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A font is sent once to a page; a sentence says for which script there is none."""
+    font = font_file(tmp_path / "arabic.ttf", 0x600, 0x6FF)
+    monkeypatch.setattr(system_fonts, "_system_files", lambda: iter([font]))
+    monkeypatch.setattr(flet_site.fonts, "_found", {})
+    monkeypatch.setattr(flet_site.fonts, "missing", [])
+    context = browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    statuses: list[tuple[str, int]] = []
+    page.on("response", lambda response: statuses.append((urlsplit(response.url).path, response.status)))
+    chat = Chat(FletScreen(flet_site, page))
+    flet_site.call(lambda: chat.chat_page.watch_fonts(flet_site.fonts))
+    chat.ask("مرحبا 你好 नमस्ते")
+    for text in ("No font of this machine has", "Chinese characters", "Devanagari letters"):
+        chat.wait_for(text)
+    chat.screen.wait_until(lambda: any("notosansarabic" in path for path, _ in statuses))
+    fonts = [(path, status) for path, status in statuses if "/noto" in path]
+    assert sum(status == 200 for path, status in fonts if "notosansarabic" in path) == 1
+    assert {status for path, status in fonts if "notosanssc" in path} <= {404}
+    context.close()
+
+
+def test_icon_of_the_app_is_its_own(flet_site: FletSite, browser: Browser) -> None:
+    """Not that of the framework: the same as on the page."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(flet_site.url)
+    for name in ("favicon.png", "icons/icon-192.png", "icons/loading-animation.png"):
+        body = page.request.get(f"{page.url}{name}").body()
+        assert body == (web_server.ASSETS / name).read_bytes()
+    context.close()

@@ -85,7 +85,7 @@ def test_text_export_contains_no_thinking(tmp_path: Path) -> None:
             for export in (text, omitted):
                 assert "anary" not in export
                 assert "signature" not in export
-            for thinking in ("details", "callout"):
+            for thinking in ("details", "markers", "callout"):
                 export, _ = await exported(caller, session, f"?format=markdown&thinking={thinking}")
                 assert "Canary thought, again." in export
             export, _ = await exported(caller, session, "?lang=pt-BR")
@@ -97,7 +97,12 @@ def test_text_export_contains_no_thinking(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "media_type"), [("json", "application/json"), ("markdown", "text/markdown")]
+    ("query", "media_type"),
+    [
+        ("json", "application/json"),
+        ("markdown", "text/markdown"),
+        ("markdown&thinking=markers", "text/markdown"),
+    ],
 )
 def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_type: str) -> None:
     """R137: thinking, seals, tools, times and counts are kept, and the copy can be continued."""

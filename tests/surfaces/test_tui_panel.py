@@ -69,12 +69,12 @@ def test_first_words_of_a_live_thought_are_never_cut_off() -> None:
         await pilot.pause()
         feed(view, [BlockGrew(0, " compared")], 10)
         await pilot.pause()
-        assert rows_of(view) == ["▼ ⚙ Thinking... — I compared", "│ I compared"]
+        assert rows_of(view) == ["▶ ⚙ Thinking... — I compared"]
         feed(view, [BlockGrew(0, " this with every kind of question.")], 20)
         await pilot.pause()
-        assert rows_of(view)[0] == "▼ ⚙ Thinking... — I compared this with every kind of…"
+        assert rows_of(view)[0] == "▶ ⚙ Thinking... — I compared this with every kind of…"
 
-    run(test, "default")
+    run(test, "agent")
 
 
 def test_preview_preset_is_the_reasoning_block_to_the_letter() -> None:
@@ -116,8 +116,8 @@ def test_preview_preset_in_portuguese_and_on_a_narrow_screen() -> None:
     run(test, locale="pt-BR")
 
 
-def test_several_thoughts_of_the_preview_preset_are_blocks_of_their_own() -> None:
-    """R089: each keeps its place and is opened alone."""
+def test_several_thoughts_of_the_preview_preset_open_with_the_panel() -> None:
+    """R089: each keeps its place, and is closed and opened alone."""
 
     async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
         events = [
@@ -129,10 +129,15 @@ def test_several_thoughts_of_the_preview_preset_are_blocks_of_their_own() -> Non
         ]
         feed(view, [*events, BlockStarted(2, Kind.TEXT), BlockGrew(2, "Done.")], 0)
         await pilot.pause()
-        first, second = '▶ "Let me analyze this step by step…"', '▶ "Second." (click to expand)'
-        assert [row[:37] for row in rows_of(view)] == [first[:37], second]
+        assert rows_of(view) == ['▶ "Let me analyze this step by step…" (click to expand)']
+        await pilot.click(view.thinking, offset=(4, 0))
+        assert rows_of(view)[-2:] == ["  ▼ [Step 2] Thought · 1 word", "  │ Second."]
         await pilot.click(view.thinking, offset=(4, 1))
-        assert rows_of(view)[1:] == ['▼ "Second."', "│ Second."]
+        assert rows_of(view)[1:] == [
+            "  ▶ [Step 1] Thought · 18 words — Let me analyze this step by…",
+            "  ▼ [Step 2] Thought · 1 word",
+            "  │ Second.",
+        ]
 
     run(test)
 
@@ -156,8 +161,7 @@ def test_trace_preset_is_a_bar_a_tree_and_a_status() -> None:
             "  ▼ Thought · 18 words",
             "  │ Let me analyze this step by step. First, I need to",
             "  │ understand what the user is asking for.",
-            "  ▼ 🔧 web_search",
-            '  │ {"q": 1}',
+            "  ▼ 🔧 web_search  q: 1",
             "  │ → Three flights",
             "✓ Done",
         ]
@@ -233,10 +237,12 @@ def test_keys_open_and_close_the_current_header() -> None:
         view.thinking.focus()
         await pilot.pause()
         await pilot.press("enter")
-        assert [block.open for block in _blocks(view)] == [OpenState.EXPANDED, OpenState.EXPANDED]
+        assert [block.open for block in _blocks(view)] == [OpenState.COLLAPSED, OpenState.EXPANDED]
         await pilot.press("down", "down", "space")
-        assert [block.open for block in _blocks(view)] == [OpenState.EXPANDED, OpenState.COLLAPSED]
+        assert [block.open for block in _blocks(view)] == [OpenState.COLLAPSED, OpenState.COLLAPSED]
         await pilot.press("up", "enter")
+        assert [block.open for block in _blocks(view)] == [OpenState.EXPANDED, OpenState.COLLAPSED]
+        await pilot.press("enter")
         assert [block.open for block in _blocks(view)] == [OpenState.COLLAPSED, OpenState.COLLAPSED]
 
     run(test, "default")
@@ -275,9 +281,13 @@ def test_open_all_works_on_past_blocks() -> None:
     async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
         feed(view, [*THOUGHT, BlockEnded(0), *ANSWER], 0)
         await pilot.pause()
-        view.thinking.replace_choices(toggle_all(view.thinking.open_states()))
+        view.thinking.replace_choices(
+            toggle_all(view.thinking.open_states(), range(len(view.thinking.turn.blocks)))
+        )
         assert len(rows_of(view)) == 3
-        view.thinking.replace_choices(toggle_all(view.thinking.open_states()))
+        view.thinking.replace_choices(
+            toggle_all(view.thinking.open_states(), range(len(view.thinking.turn.blocks)))
+        )
         assert len(rows_of(view)) == 1
 
     run(test)

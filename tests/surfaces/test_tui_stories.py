@@ -6,6 +6,7 @@ and `summary` apart from the header, and the kind of a step, which is its icon.
 """
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -44,7 +45,7 @@ class ScreenStory:
     async def _act(self, pilot: Pilot[None], user: UserAct) -> None:
         panel = self.turn.thinking
         if user.toggle_all is not UNSET:
-            panel.replace_choices(toggle_all(panel.open_states()))
+            panel.replace_choices(toggle_all(panel.open_states(), range(len(panel.turn.blocks))))
         elif user.toggle_thinking is not UNSET:
             self.policy = toggle_thinking(self.policy)
             self.turn.apply_policy(self.policy)
@@ -85,6 +86,8 @@ class ScreenStory:
                 yield f"no thinking, but the screen says {rows}"
             return
         yield from self._panel_problems(expect, rows)
+        if expect.rows is not UNSET and (drawn := _row_texts(rows[1:])) != expect.rows:
+            yield f"rows: expected {expect.rows}, got {drawn}"
         if view.open is OpenState.EXPANDED:
             yield from self._step_problems(expect.steps, rows)
             yield from self._block_problems(expect.blocks, rows)
@@ -96,7 +99,7 @@ class ScreenStory:
             yield f"marker: expected {expect.marker!r}, got {rows}"
         if not rows or expect.open == "hidden":
             return
-        if expect.header is not UNSET and _plain_header(rows[0]) != _plain_words(expect.header):
+        if expect.header is not UNSET and _plain_header(rows[0]) != self._expected_header(expect.header):
             yield f"header: expected {expect.header!r}, got {rows[0]!r}"
         if (
             expect.peek is not UNSET
@@ -111,6 +114,13 @@ class ScreenStory:
             yield f"badge: expected none, got {rows[0]!r}"
         for name in ("label", "words", "badge", "badge_title"):
             yield from self._text_problems(name, getattr(expect, name), rows)
+
+    def _expected_header(self, header: str) -> str:
+        """Return the header as it is drawn: where the text is in sight, its first words are not repeated."""
+        assert self.turn.thinking.view is not None
+        view, words = self.turn.thinking.view, _plain_words(header)
+        in_sight = view.open is not OpenState.COLLAPSED and view.summary_by == "extract"
+        return words.partition(" — ")[0] if in_sight else words
 
     def _text_problems(self, name: str, expected: str | UnsetType, rows: list[str]) -> Iterator[str]:
         view = self.turn.thinking.view
@@ -159,6 +169,18 @@ class ScreenStory:
                 opened = row.text.lstrip().startswith("▼")
                 if opened != (expected in ("expanded", "peek")):
                     yield f"step {number}: expected {expected}, got {row.text!r}"
+
+
+def _row_texts(rows: list[str]) -> list[str]:
+    """Return the texts of rows without what only a terminal draws: gutters, icons and separators."""
+    texts: list[str] = []
+    for row in rows:
+        line = row.strip().removeprefix("│ ").removeprefix("→ ")
+        if line[:2] in ("▶ ", "▼ "):
+            texts += re.split(" · | — |  ", re.sub("^(.) [🔧🤖] ", r"\1 ", line))
+        else:
+            texts.append(line)
+    return texts
 
 
 def _section_key(panel: ThinkingPanel, y: int) -> int | None:

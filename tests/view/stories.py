@@ -11,11 +11,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import Entry, Event
+from thinkaloud.surfaces.panel_rows import HeaderRow, PassageRow, ThoughtRow, panel_rows
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import (
     PANEL,
     ThinkingView,
     UserChoices,
+    Words,
     notice,
     read_policy,
     show_thinking,
@@ -90,6 +92,7 @@ class Expected(_Strict, frozen=True):
     marker: str | UnsetType = UNSET
     notice: str | UnsetType = UNSET
     answer: str | UnsetType = UNSET
+    rows: list[str] | UnsetType = UNSET
     blocks: list[ExpectedBlock] | UnsetType = UNSET
     steps: list[ExpectedStep] | UnsetType = UNSET
 
@@ -153,7 +156,9 @@ class StoryRun:
         if user.give_back is not UNSET:
             del self._choices[_choice_key(user.give_back)]
         if user.toggle_all is not UNSET and thinking is not None:
-            choices = toggle_all([thinking.open, *(block.open for block in thinking.blocks)])
+            choices = toggle_all(
+                [thinking.open, *(block.open for block in thinking.blocks)], range(len(self._turn.blocks))
+            )
             self._choices.clear()
             self._choices.update(choices)
         if user.toggle_thinking is not UNSET:
@@ -167,7 +172,18 @@ class StoryRun:
             "answer": self._turn.answer,
             "notice": notice(self._turn, self._locale),
         }
-        yield from _compare("", expect, facts | ({} if thinking is None else _screen_facts(thinking)))
+        if thinking is not None:
+            facts |= _screen_facts(thinking) | {"rows": self._rows(thinking)}
+        yield from _compare("", expect, facts)
+
+    def _rows(self, thinking: ThinkingView) -> list[str]:
+        texts: list[str] = []
+        for row in panel_rows(thinking, self._policy, Words(self._locale)):
+            if isinstance(row, HeaderRow) and row.key != PANEL:
+                texts += [f"{'▼' if row.expanded else '▶'} {row.label}", *row.facts, row.text]
+            elif isinstance(row, ThoughtRow | PassageRow):
+                texts += row.text.split("\n")
+        return [text for text in texts if text]
 
 
 def load(path: Path) -> Story:
@@ -206,7 +222,7 @@ def _compare(path: str, expect: _Strict, facts: dict[str, object]) -> Iterator[s
             continue
         if name not in facts:
             yield f"{path}{name}: expected {expected_value!r}, but no thinking is shown"
-        elif isinstance(expected_value, list):
+        elif isinstance(expected_value, list) and name != "rows":
             yield from _compare_all(f"{path}{name}", expected_value, facts[name])
         elif facts[name] != expected_value:
             yield f"{path}{name}: expected {expected_value!r}, got {_plain(facts[name])!r}"

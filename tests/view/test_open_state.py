@@ -107,10 +107,19 @@ def test_status_changes_keep_the_users_choice(
 
 def test_block_choice_precedes_panel_choice() -> None:
     """R087, R109, T5: the choice for one block does not change the others."""
-    assert block_choice({}, 3) is None
-    assert block_choice({4: True}, 3) is None
-    assert block_choice({PANEL: True}, 3) is True
-    assert block_choice({PANEL: True, 3: False}, 3) is False
+    for in_front in (True, False):
+        assert block_choice(Policy(), {}, 3, in_front=in_front) is None
+        assert block_choice(Policy(), {4: True}, 3, in_front=in_front) is None
+        assert block_choice(Policy(), {PANEL: False}, 3, in_front=in_front) is False
+        assert block_choice(Policy(), {PANEL: True, 3: False}, 3, in_front=in_front) is False
+        assert block_choice(Policy(), {PANEL: True, 3: True}, 3, in_front=in_front) is True
+
+
+def test_opened_panel_shows_the_step_in_front_in_the_default_preset_and_all_in_others() -> None:
+    for in_front in (True, False):
+        assert block_choice(Policy(), {PANEL: True}, 3, in_front=in_front) is in_front
+        for name in PRESETS.keys() - {"default"}:
+            assert block_choice(preset(name), {PANEL: True}, 3, in_front=in_front) is True
 
 
 def test_panel_choice_follows_its_blocks_until_it_is_set() -> None:
@@ -124,9 +133,9 @@ def test_panel_choice_follows_its_blocks_until_it_is_set() -> None:
 
 def test_toggle_all_opens_all_then_closes_all() -> None:
     """R092: one key for all blocks, also of past turns."""
-    assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED]) == {PANEL: True}
-    assert toggle_all([OpenState.HIDDEN]) == {PANEL: True}
-    assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED]) == {PANEL: False}
+    assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED], [0, 1]) == {PANEL: True, 0: True, 1: True}
+    assert toggle_all([OpenState.HIDDEN], []) == {PANEL: True}
+    assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED], [0]) == {PANEL: False, 0: False}
 
 
 def test_hide_sets_choices_aside_and_show_brings_them_back() -> None:

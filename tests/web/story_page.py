@@ -52,9 +52,30 @@ SCREEN_SCRIPT = """() => {
       steps: [...li.querySelectorAll(":scope > details > .step-body > ol > li")].map(step),
     };
   };
+  // Below the header: the parts of each step's header, and each line of the texts below it. What is open is
+  // asked of the disclosures: while they move, a text may be in sight that is on its way out.
+  const rows = [];
+  const inSight = one => {
+    if (one.hidden) return false;
+    let outer = (one.closest("summary") ? one.closest("details").parentNode : one).closest("details");
+    while (outer?.open) outer = outer.parentNode.closest("details");
+    return !outer;
+  };
+  const HEADER = [".step-summary > .meta", ".step-summary > .preview"];
+  const BELOW = [".text > *", ".step-notice", ".input", ".result", ".placeholder"];
+  const PARTS = [".step-summary > .label", ...HEADER, ...BELOW];
+  for (const one of details.open ? root.querySelectorAll(PARTS.map(part => `.body ${part}`).join()) : []) {
+    if (!inSight(one) || !one.textContent) continue;
+    if (one.matches(".label")) {
+      const mark = one.closest("details").open ? "▼" : "▶";
+      const index = one.parentNode.querySelector(".step-index").textContent;
+      rows.push([mark, index, one.textContent].filter(Boolean).join(" "));
+    } else rows.push(...one.textContent.split("\\n"));
+  }
   return {
-    shown: node.matches(":state(empty)") ? false : seen(root),
-    status: root.dataset.status, label: top("label"), open, timer: top("timer"), words: top("meta"),
+    rows, shown: node.matches(":state(empty)") ? false : seen(root),
+    status: root.dataset.status, header: root.dataset.header, label: top("label"), open,
+    timer: top("timer"), words: top("meta"),
     text: top("preview"), badge: top("badge"), badge_title: tree.querySelector("[part=badge]").title,
     marker: top("marker"), notice: top("notice"),
     icon: all("icon").some(one => !one.closest("li") && seen(one) &&
@@ -82,7 +103,6 @@ class PageStory:
     def __init__(self, page: Page, story: dict[str, Any]) -> None:
         self._page = page
         self._policy = story.get("policy", {})
-        self._chosen: set[int | str] = set()
         page.evaluate(START_SCRIPT, {"policy": self._policy, "locale": story.get("locale", "en-US")})
 
     def step(self, step: dict[str, Any]) -> list[str]:
@@ -90,7 +110,12 @@ class PageStory:
         self._page.evaluate(STEP_SCRIPT, {"events": events, "at": step.get("at_ms")})
         if "user" in step:
             self._act(step["user"])
-        return [*self._state_problems(step.get("expect", {})), *self._screen_problems(step.get("expect", {}))]
+        expect = step.get("expect", {})
+        return [
+            *self._state_problems(expect),
+            *self._screen_problems(expect),
+            *self._row_problems(expect),
+        ]
 
     def _act(self, user: dict[str, Any]) -> None:
         (act, which), *_ = user.items()
@@ -101,7 +126,6 @@ class PageStory:
         elif act == "show_thinking":
             self._page.evaluate("shown => story.showThinking(shown)", which)
         else:
-            self._chosen.add(which)
             self._choose(act, None if which == "panel" else which)
         self._page.evaluate("() => story.refresh()")
 
@@ -129,25 +153,9 @@ class PageStory:
         if view is not None:
             facts = {**view, "words": view["words_text"], "tokens": view["tokens_text"]} | facts
             facts["blocks"] = [block | {"words": block["words_text"]} for block in view["blocks"]]
-        # The header in one line is drawn as several parts; `_screen_problems` reads them.
-        expected = {name: value for name, value in expect.items() if name != "header"}
-        if "blocks" in expected:
-            expected["blocks"] = self._one_step_open(expected["blocks"])
+        # The header in one line and rows are drawn as several parts; `_screen_problems` reads them.
+        expected = {name: value for name, value in expect.items() if name not in ("header", "rows")}
         return list(_compare("state", expected, facts))
-
-    def _one_step_open(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return what the element shows of blocks that a surface without steps shows open.
-
-        In its own style, a panel that a person opened shows the last step, and those that the person opened.
-        """
-        if "panel" not in self._chosen or self._policy.get("preset", "default") != "default":
-            return blocks
-        closed = [
-            block["block"]
-            for block in blocks[:-1]
-            if block.get("open") == "expanded" and block["block"] not in self._chosen
-        ]
-        return [block | {"open": "collapsed"} if block["block"] in closed else block for block in blocks]
 
     def _screen_problems(self, expect: dict[str, Any]) -> list[str]:
         screen = self._page.evaluate(SCREEN_SCRIPT)
@@ -165,7 +173,7 @@ class PageStory:
             expected["text"] = expect["peek"]
         if screen["open"] == "expanded":
             expected |= {"tokens": expect["tokens"]} if "tokens" in expect else {}
-            blocks = {block["block"]: block for block in self._one_step_open(expect.get("blocks", []))}
+            blocks = {block["block"]: block for block in expect.get("blocks", [])}
             steps = {step["block"]: step for step in expect.get("steps", [])}
             drawn_steps = {step["block"]: step for step in screen["steps"]}
             for number, facts in drawn_steps.items():
@@ -178,6 +186,10 @@ class PageStory:
         header = [_header_problem(expect["header"], screen)] if "header" in expect and not hidden else []
         return [*_compare("screen", expected, screen), *filter(None, header)]
 
+    def _row_problems(self, expect: dict[str, Any]) -> list[str]:
+        rows = self._page.evaluate(SCREEN_SCRIPT)["rows"] if "rows" in expect else None
+        return [f"rows: expected {expect['rows']}, got {rows}"] if rows != expect.get("rows") else []
+
     def _omitted(self, name: str, screen: dict[str, Any]) -> bool:
         """What a header that is made of the first words alone does not say."""
         bare = self._policy.get("preset") in ("preview", "agent") or self._policy.get("header") == "preview"
@@ -188,13 +200,13 @@ def _header_problem(expected: str, screen: dict[str, Any]) -> str:
     """Say which part of a header in one line is not drawn.
 
     While a thought streams, the page shows its newest line and whole seconds, so that only the label is the
-    same. An open block shows its text, and no first words of it.
+    same, and the first words in the style of them. An open block shows its text, and no first words of it.
     """
     _, _, line = expected.partition(" ")
     facts, _, first_words = line.partition(" — ")
     parts = [*facts.split(" · "), first_words]
     if screen["status"] in _LIVE:
-        parts = parts[:1]
+        parts = [parts[0], first_words if screen["header"] == "preview" else ""]
     elif screen["open"] == "expanded":
         parts.pop()
     drawn = [screen[name] for name in ("label", "timer", "words", "text")]

@@ -412,23 +412,6 @@ def test_where_the_clipboard_refuses_nothing_breaks(page: Page) -> None:
     assert visible_texts(page, "copy-code") == ["Copy"]
 
 
-def test_a_preset_that_remembers_nothing_recalls_nothing_in_any_order(page: Page) -> None:
-    """R056: the id may be set before the preset."""
-    values = page.evaluate("""() => {
-      const [one, other] = [{"block-id": "a"}, {"block-id": "a", preset: "agent"}].map(attributes => {
-        const node = document.createElement("thinking-block");
-        for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-        node.append("Hm.");
-        node.setAttribute("status", "done");
-        document.getElementById("stage").append(node);
-        if (!attributes.preset) node.open = true;
-        return node;
-      });
-      return [one.open, other.open];
-    }""")
-    assert values == [True, False]
-
-
 def test_toggle_event_names_policy_or_user(page: Page) -> None:
     """By whom, once each; a person's act is told as theirs alone."""
     page.evaluate(

@@ -277,3 +277,22 @@ def test_lines_of_a_header_use_the_room_there_is(page: Page, width: int) -> None
     assert rest["right"] > 0
     assert abs(rest["left"]) < 30
     assert rest["width"] > width / 2
+
+
+def test_closed_trace_says_done_with_a_check_mark(page: Page) -> None:
+    """R103: beside the summary while it is closed, and once only, below it, while it is open."""
+    show_block(page, running_thought() + answer_after_thought(), id="block", policy={"preset": "trace"})
+    mark = "() => getComputedStyle(block.shadowRoot.querySelector('[part=label]'), '::before').content"
+    assert "✓" in page.evaluate(mark)
+    page.locator("thinking-block [part=summary]").click()
+    assert "✓" not in page.evaluate(mark)
+    expect(page.locator("thinking-block [part=status] svg")).to_be_visible()
+
+
+def test_first_words_of_the_agent_preset_grow_while_it_streams(page: Page) -> None:
+    """R069: drawn by themselves, without an event that changes the turn otherwise."""
+    show_block(page, running_thought("The agent"), id="block", policy={"preset": "agent"}, now=1000)
+    line = page.locator("thinking-block [part=preview]")
+    expect(line).to_have_text("The agent")
+    feed_more(page, [({"type": "block.grew", "block": 0, "text": " needs the budget"}, 1000)])
+    expect(line).to_have_text("The agent needs the budget")

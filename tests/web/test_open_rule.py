@@ -13,7 +13,7 @@ from tests.web.element_states import (
     turn_end_in_thought,
 )
 
-from thinkaloud.view import PRESETS, Policy, open_state, preset
+from thinkaloud.view import PRESETS, Policy, RememberScope, open_state, preset
 
 HEADER = "thinking-block [part=summary]"
 OPEN = "() => block.shadowRoot.querySelector('details').open"
@@ -162,49 +162,22 @@ def test_a_header_with_the_focus_alone_is_no_choice(page: Page) -> None:
     assert not _opened(page)
 
 
-def test_a_choice_is_kept_over_a_new_element_and_a_reload(page: Page) -> None:
-    """R054: by a stable id; a block without one is not remembered."""
-    show_block(
-        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
-    )
+@pytest.mark.parametrize("remember", list(RememberScope))
+def test_open_state_of_one_block_is_never_remembered(page: Page, remember: str) -> None:
+    """R056: neither by a new element nor over a reload; nothing is stored."""
+    turn = running_thought() + answer_after_thought()
+    show_block(page, turn, id="block", policy={"remember": remember})
     page.locator(HEADER).click()
-    page.evaluate("() => block.remove()")
-    show_block(
-        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
-    )
     assert _opened(page)
+    page.evaluate("() => block.remove()")
+    show_block(page, turn, id="block", policy={"remember": remember})
+    assert not _opened(page)
+    page.locator(HEADER).click()
     page.reload()
     page.wait_for_function("() => window.ready")
-    show_block(
-        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
-    )
-    assert _opened(page)
-    show_block(page, running_thought() + answer_after_thought(), id="other")
-    assert page.evaluate("() => other.open") is False
-
-
-def test_stored_choices_are_bounded_and_hold_no_text(page: Page) -> None:
-    page.evaluate(
-        "() => { for (let n = 0; n < 520; n++) { const one = put({'block-id': `b${n}`}); "
-        "one.text = 'secret'; one.open = true; one.remove(); } }"
-    )
-    stored = page.evaluate("() => localStorage.getItem('thinking-block')")
-    assert "secret" not in stored
-    assert page.evaluate("kept => JSON.parse(kept).length", stored) == 500
-    assert '"b519"' in stored
-    assert '"b0"' not in stored
-
-
-def test_a_policy_that_remembers_nothing_keeps_nothing(page: Page) -> None:
-    """R056."""
-    show_block(
-        page,
-        running_thought() + answer_after_thought(),
-        id="block",
-        attributes={"block-id": "turn-1", "preset": "agent"},
-    )
-    page.locator(HEADER).click()
-    assert page.evaluate("() => localStorage.getItem('thinking-block')") is None
+    show_block(page, turn, id="block", policy={"remember": remember})
+    assert not _opened(page)
+    assert page.evaluate("() => [localStorage.length, sessionStorage.length]") == [0, 0]
 
 
 def test_finding_text_opens_and_counts_as_a_choice(page: Page) -> None:

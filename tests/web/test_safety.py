@@ -23,7 +23,7 @@ FEED = """async ({payloads, cut, render}) => {
   const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
   const nodes = [];
   for (const bad of payloads) {
-    const node = put({render, "block-id": bad, actions: bad});
+    const node = put({render, actions: bad});
     let seq = 0;
     const tell = event => node.feed({seq: seq++, at_ms: seq * 100, event});
     const grow = (block, text) => {

@@ -10,7 +10,6 @@ export interface BlockAttributes {
   header?: "label" | "preview" | "summary" | "auto";
   render?: "markdown" | "plain";
   actions?: string;
-  "block-id"?: string;
   "no-copy"?: boolean;
 }
 

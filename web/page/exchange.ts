@@ -207,7 +207,6 @@ export class Exchange {
   /** Another thinking block with the settings of this page. */
   createBlock(): ThinkingBlockElement {
     const block = document.createElement("thinking-block");
-    block.setAttribute("block-id", this.id);
     block.setAttribute("lang", currentLanguage()); // it is used before it stands in the document
     styleBlock(block);
     block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt, this.attached));

@@ -70,7 +70,6 @@ class Player {
     private back: HTMLElement | null,
   ) {
     this.block = exchange.createBlock();
-    this.block.removeAttribute("block-id"); // what is opened here is not what is opened there
     this.block.clock = () => this.gatewayTime();
     this.slider = h("input", { type: "range", min: 0, max: total, step: 50, "aria-label": t("replay.place") });
     this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), {

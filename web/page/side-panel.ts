@@ -23,7 +23,6 @@ export function openSidePanel(exchange: Exchange, root: number): void {
   const name = call?.name ?? "";
   const back = focused();
   const block = exchange.createBlock();
-  block.setAttribute("block-id", `${exchange.id}-${root}`); // what is opened here is not what is opened there
   const answer = new Answer();
   const branch = new Branch(root, (entry) => block.feed(entry));
   const leave = followTurn(exchange.id, {

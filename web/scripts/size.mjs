@@ -10,7 +10,7 @@ import { bundleScript } from "./bundle.mjs";
 const GOAL = 10 * 1024;
 const GATES = {
   "thinking-block.js": 15_750,
-  "body.js": 9_100,
+  "body.js": 9_250,
   "timeline.js": 600,
   "streams.js": 3_150,
   "providers.js": 8_200,
@@ -24,7 +24,7 @@ const GATES = {
   "portuguese.js": 1_000,
   "sentence.js": 700,
   "thinking-block.global.js": 45_500,
-  "core.js": 30_600,
+  "core.js": 30_750,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

@@ -28,6 +28,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option("--port", type=int, default=0, metavar="N", help="the port of the app (default: a free one)")
     add_option("--no-browser", action="store_true", help="print the address, and open no browser")
     add_option("--theme", choices=("light", "dark"), help="colours (default: those of the device)")
+    add_option(
+        "--font",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a font for scripts that the app has none for, before those of the system; may be repeated",
+    )
     parser.set_defaults(run=run_flutter)
 
 
@@ -44,8 +51,10 @@ def run_flutter(options: argparse.Namespace) -> int:
 async def _serve(options: argparse.Namespace) -> int:
     from thinkaloud.surfaces.chat_session import Answerer
     from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
+    from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
     from thinkaloud.surfaces.flutter.web_server import AppServer
 
+    fonts = SystemFonts(options.font)
     task = asyncio.current_task()
     assert task is not None
     actions: list[Callable[[], object]] = [task.cancel]
@@ -63,9 +72,9 @@ async def _serve(options: argparse.Namespace) -> int:
             )
 
             async def open_page(page: "ft.Page") -> None:
-                await open_chat(page, backend, settings)
+                await open_chat(page, backend, settings, fonts)
 
-            server = AppServer(open_page, title="Thinkaloud", port=options.port)
+            server = AppServer(open_page, title="Thinkaloud", port=options.port, fonts=fonts)
             print(server.url, flush=True)
             _print_line("app_open")
             if not options.no_browser and not webbrowser.open(server.url):

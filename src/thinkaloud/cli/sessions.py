@@ -21,6 +21,7 @@ from thinkaloud.cli.gateway.find import find_session, list_sessions
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.table import marked_bold, print_columns
 from thinkaloud.cli.words import command_words
+from thinkaloud.export import ThinkingStyle
 from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
 
@@ -91,9 +92,10 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--thinking",
-        choices=("details", "callout", "omit"),
-        default="details",
-        help="how markdown writes thoughts (default: details)",
+        choices=tuple(style.value for style in ThinkingStyle),
+        default=ThinkingStyle.DETAILS.value,
+        help="how markdown writes thoughts; markers are lines, ---thinking--- and ---/thinking--- "
+        "(default: details)",
     )
     add_server_options(parser)
     parser.set_defaults(run=run_with_gateway(_export))

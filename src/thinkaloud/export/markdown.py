@@ -26,6 +26,7 @@ from thinkaloud.export.markdown_format import (
     TextNote,
     TurnMark,
     TurnWithoutBlocks,
+    between_markers,
     comment,
     format_text,
     readable,
@@ -60,11 +61,20 @@ _STATUS_KEYS = {
 
 
 class ThinkingStyle(StrEnum):
-    """How thoughts are written: folded, as a callout, or not at all."""
+    """How thoughts are written: folded, between two lines that mark them, as a callout, or not at all."""
 
     DETAILS = "details"
+    MARKERS = "markers"
     CALLOUT = "callout"
     OMIT = "omit"
+
+
+_THOUGHT_FORMS = {
+    ThinkingStyle.DETAILS: TextForm.FENCE,
+    ThinkingStyle.MARKERS: TextForm.MARKERS,
+    ThinkingStyle.CALLOUT: TextForm.QUOTE,
+    ThinkingStyle.OMIT: TextForm.NONE,
+}
 
 
 def write_markdown(
@@ -198,13 +208,14 @@ class _MarkdownWriter:
         ]
         callout = self._style is ThinkingStyle.CALLOUT
         first_line = f"> [!thinking]- {_join_facts(*facts)}" if callout else ""
-        note, text = format_text(block.text, TextForm.QUOTE if callout else TextForm.FENCE, first_line)
+        note, text = format_text(block.text, _THOUGHT_FORMS[self._style], first_line)
         if hidden_reason(block):
-            note, placeholder = (
-                TextNote(TextForm.NONE, exact=block.text or None),
-                thought_text(self.words, block),
-            )
-            text = f"{first_line}\n> {placeholder}" if callout else placeholder
+            note = TextNote(TextForm.NONE, exact=block.text or None)
+            text = thought_text(self.words, block)
+            if callout:
+                text = f"{first_line}\n> {text}"
+            elif self._style is ThinkingStyle.MARKERS:
+                text = between_markers(text)
         self._append(_block_mark(block, note), _details_start(*facts) if self._foldable(block) else "", text)
 
     def _add_results(self, block: Block) -> None:

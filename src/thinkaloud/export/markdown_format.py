@@ -26,6 +26,7 @@ class TextForm(StrEnum):
     PLAIN = "plain"
     FENCE = "fence"
     QUOTE = "quote"
+    MARKERS = "markers"
     NONE = "none"
 
 
@@ -111,6 +112,10 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in (*b"<>", *_INVISIBLE, 0x2028, 0x2
 _READABLE = {code: chr(0x2400 + code) for code in range(0x20)} | dict.fromkeys(_INVISIBLE, "\ufffd")
 _READABLE |= dict.fromkeys(map(ord, "\n\v\f\r\x85\u2028\u2029"), "\n") | {ord("\t"): "\t"}
 _USED_KEYS = re.compile(r"<!-- ta(\d{1,9})")
+THINKING_START, THINKING_END = "---thinking---", "---/thinking---"
+# A line of the text that looks like a marker gets one more backslash, and loses it when it is read.
+_MARKER_LINE = re.compile(r"^(\\*---/?thinking---[ \t]*)$", re.MULTILINE)
+_ESCAPED_MARKER = re.compile(r"^\\(\\*---/?thinking---[ \t]*)$", re.MULTILINE)
 
 
 def comment(prefix: str, mark: Mark | FileHeader) -> str:
@@ -143,16 +148,24 @@ def format_text(text: str, form: TextForm, opening: str = "") -> tuple[TextNote,
     if not text and form is not TextForm.PLAIN:
         return TextNote(TextForm.NONE), ""
     visible = readable(text)
-    if form in (TextForm.PLAIN, TextForm.QUOTE):
+    if form is not TextForm.FENCE:
         visible = without_html(visible)
-    if form is TextForm.PLAIN and (fence := unclosed_fence(visible)):
+    if form in (TextForm.PLAIN, TextForm.MARKERS) and (fence := unclosed_fence(visible)):
         visible += f"\n{fence}"  # otherwise the rest of the file would be shown as code
     note = TextNote(form, text_hash(visible), None if visible == text else text)
     if form is TextForm.FENCE:
         return note, fence_text(visible, opening)
+    if form is TextForm.MARKERS:
+        return note, between_markers(visible)
     if form is TextForm.QUOTE:
         return note, "\n".join([opening, *map(_quote_line, visible.split("\n"))])
     return note, visible
+
+
+def between_markers(text: str) -> str:
+    """Return the text between the two lines that mark thinking."""
+    escaped = _MARKER_LINE.sub(r"\\\1", text)
+    return f"{THINKING_START}\n{escaped}\n{THINKING_END}"
 
 
 def parse_text(note: TextNote, section: str) -> tuple[str, bool] | None:
@@ -170,7 +183,7 @@ def _candidate_texts(form: TextForm, section: str) -> list[str]:
     """Return the possible texts of a section: an editor may have added or removed blank lines around one."""
     if form is TextForm.PLAIN:
         return [section.removeprefix("\n\n").removesuffix("\n\n"), section.strip("\n")]
-    inner = text_in_fence(section) if form is TextForm.FENCE else _text_in_quote(section)
+    inner = _TEXT_READERS[form](section)
     return [] if inner is None else [inner]
 
 
@@ -185,3 +198,23 @@ def _text_in_quote(section: str) -> str | None:
         return None
     body = lines[indexes[0] + 1 : indexes[-1] + 1]
     return "\n".join(line[2:] if line.startswith("> ") else line.removeprefix(">") for line in body)
+
+
+def _text_between_markers(section: str) -> str | None:
+    lines = [line.rstrip(" \t") for line in section.split("\n")]
+    if THINKING_START not in lines or THINKING_END not in lines:
+        return None
+    start = lines.index(THINKING_START)
+    # The last one counts, because a person may have typed such a line into the text.
+    end = len(lines) - 1 - lines[::-1].index(THINKING_END)
+    if end <= start:
+        return None
+    text = "\n".join(section.split("\n")[start + 1 : end])
+    return _ESCAPED_MARKER.sub(r"\1", text)
+
+
+_TEXT_READERS = {
+    TextForm.FENCE: text_in_fence,
+    TextForm.QUOTE: _text_in_quote,
+    TextForm.MARKERS: _text_between_markers,
+}

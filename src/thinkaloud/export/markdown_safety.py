@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 _TAG_OR_IMAGE = re.compile(r"(?<!\\)(?:\\\\)*(?:<(?=[A-Za-z/!?])|!(?=\[))")
 _FENCE_LINE = re.compile(r"[\s>*+\-\d.)(]*(`{3,}|~{3,})")
-_PLAIN_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,}).*")
+# A line with a pipe may be the head of a table instead of a fence.
+_PLAIN_FENCE = re.compile(r"(`{3,})[^`|]*|(~{3,})[^|]*")
 _BACKTICKS = re.compile(r"`+")
 
 

@@ -14,6 +14,7 @@ from thinkaloud.canon.requests import File, Image, Sampling, ThinkingLevel
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.context import ContextMode
+from thinkaloud.export import ThinkingStyle
 from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
@@ -388,7 +389,7 @@ class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The format of an export. `text` holds prompts and answers, and never thinking."""
 
     format: Literal["text", "markdown", "json"] = "text"
-    thinking: Literal["details", "callout", "omit"] = "details"
+    thinking: ThinkingStyle = ThinkingStyle.DETAILS
     """How `markdown` writes thinking."""
     lang: Annotated[str, Meta(max_length=20)] = ""
     """The language of labels. Empty means the language of the preferences."""

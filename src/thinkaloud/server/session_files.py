@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.export.markdown import ThinkingStyle, write_markdown
+from thinkaloud.export.markdown import write_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, write_json
 from thinkaloud.server.schemas import ExportQuery
 from thinkaloud.server.thought_filter import hide_in_entries
@@ -35,7 +35,7 @@ def write_export(
     if query.format == "json":
         yield write_json(record)
     else:
-        yield write_markdown(record, locale=language, thinking=ThinkingStyle(query.thinking)).encode()
+        yield write_markdown(record, locale=language, thinking=query.thinking).encode()
 
 
 def _session_record(session: Session, stored_turns: tuple[StoredTurn, ...]) -> SessionRecord:

@@ -122,8 +122,8 @@ class ChatSession:
             thinking = view(chat_turn.turn, policy, choices=chat_turn.choices.current(policy))
             if thinking is not None:
                 states += [thinking.open, *(block.open for block in thinking.blocks)]
-        choices = toggle_all(states)
         for chat_turn in self.turns:
+            choices = toggle_all(states, range(len(chat_turn.turn.blocks)))
             chat_turn.choices.current(policy).clear()
             chat_turn.choices.current(policy).update(choices)
 

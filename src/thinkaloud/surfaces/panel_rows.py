@@ -1,11 +1,12 @@
 """The rows of a thinking panel in each preset, made from the view of a turn: what stands below what.
 
-`preview` shows each thought by its first words in quotes. `trace` shows a bar with a summary, a tree of
-steps, and the status below them. The others show the header of the view. A thought that is alone is the panel
-itself; several steps are a list below the header. A surface turns rows into its own widgets.
+`preview` shows the first words in quotes. `trace` shows a bar with a summary, a tree of steps, and the status
+below them. The others show the header of the view. A thought that is alone is the panel itself; several steps
+are a list below the header. A surface turns rows into its own widgets.
 """
 
 from collections.abc import Iterator
+from enum import StrEnum
 
 import msgspec
 
@@ -17,6 +18,7 @@ from thinkaloud.view import (
     OpenState,
     Policy,
     StepView,
+    SummaryBy,
     ThinkingState,
     ThinkingView,
     Words,
@@ -73,13 +75,26 @@ class NewestLineRow(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0
 
 
+class PassagePart(StrEnum):
+    """What a text below the header of a call is."""
+
+    DESCRIPTION = "description"
+    INPUT = "input"
+    RESULT = "result"
+
+
 class PassageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call was given, or its result."""
+    """What a call is for, what it was given, or its result."""
 
     block: int
+    part: PassagePart
     text: str
     depth: int = 0
-    result: bool = False
+
+    @property
+    def result(self) -> bool:
+        """Whether it is what the call came back with."""
+        return self.part is PassagePart.RESULT
 
 
 class FooterRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +133,6 @@ class _PanelRows:
         if view.open is OpenState.HIDDEN:
             if view.marker:
                 yield MarkerRow(view.marker)
-        elif self._quotes and len(view.steps) > 1:
-            yield from self._steps(0)
         else:
             yield self._header()
             if view.open is OpenState.EXPANDED:
@@ -136,13 +149,16 @@ class _PanelRows:
             label = line.removesuffix(f"{SEPARATOR}{view.label}")
             facts = (view.label,) if label != line and view.open is not OpenState.EXPANDED else ()
         elif self._quotes and view.status is ThinkingState.DONE and view.preview:
-            return self._quoted(PANEL, None, 0)
+            return self._quoted_header()
         elif self._first_words and view.status is ThinkingState.DONE and view.preview:
             label = line
         else:
             fact_text, _, text = line.partition(BEFORE_FIRST_WORDS)
             label, *others = fact_text.split(SEPARATOR)
             facts = tuple(others)
+            written = view.summary_by in (SummaryBy.MODEL, SummaryBy.PROVIDER)
+            if view.open is not OpenState.COLLAPSED and not written:
+                text = ""  # the text itself is in sight
         return HeaderRow(
             key=PANEL,
             open=view.open,
@@ -153,24 +169,18 @@ class _PanelRows:
             badge=view.badge,
         )
 
-    def _quoted(self, key: int, step: StepView | None, depth: int) -> HeaderRow:
-        view = self._view if step is None else step
+    def _quoted_header(self) -> HeaderRow:
+        view = self._view
+        expanded = view.open is OpenState.EXPANDED
         return HeaderRow(
-            key=key,
+            key=PANEL,
             open=view.open,
             status=view.status,
-            kind=None if step is None else step.kind,
-            depth=depth,
-            label=self._preview(step),
-            hint="" if view.open is OpenState.EXPANDED else self._words.text("ai.thinking.expand"),
+            label=view.preview,
+            hint="" if expanded else self._words.text("ai.thinking.expand"),
             quoted=True,
+            badge=view.badge,
         )
-
-    def _preview(self, step: StepView | None) -> str:
-        if step is None:
-            return self._view.preview
-        block = self._blocks.get(step.block)
-        return preview(step.text) if block is None else block.preview
 
     def _body(self) -> Iterator[PanelRow]:
         steps = self._view.steps
@@ -209,23 +219,20 @@ class _PanelRows:
             if step.kind is Kind.REASONING:
                 yield from self._thought_body(step, depth)
             elif step.open is OpenState.EXPANDED:
-                if step.text:
-                    yield PassageRow(block=step.block, text=step.text, depth=depth)
-                if step.result:
-                    waiting.append(PassageRow(block=step.block, text=step.result, depth=depth, result=True))
+                before, after = _passages(step, depth)
+                yield from before
+                waiting += after
                 waiting += [(child, depth + 1) for child in reversed(step.steps)]
 
     def _step_header(self, step: StepView, depth: int) -> HeaderRow:
-        expanded = step.open is OpenState.EXPANDED
-        label, facts, text = step.label, (), "" if expanded else step.text  # type: str, tuple[str, ...], str
+        label, facts, text = step.label, (), _call_line(step)  # type: str, tuple[str, ...], str
         if step.kind is Kind.REASONING:
-            first_words = self._preview(step)
-            if self._quotes and step.status is ThinkingState.DONE and first_words:
-                return self._quoted(step.block, step, depth)
             block = self._blocks.get(step.block)
             label = f"{block.step} {step.label}" if block is not None and block.step else step.label
             facts = (block.words_text,) if block is not None and block.words_text else ()
-            text = first_words if step.open is OpenState.COLLAPSED else ""
+            text = ""
+            if step.open is OpenState.COLLAPSED:
+                text = preview(step.text) if block is None else block.placeholder or block.preview
         return HeaderRow(
             key=step.block,
             open=step.open,
@@ -243,6 +250,25 @@ class _PanelRows:
             yield ThoughtRow(block=step.block, text=step.text, depth=depth)
         elif step.open is OpenState.PEEK and block is not None and block.peek:
             yield NewestLineRow(block=step.block, text=block.peek, depth=depth)
+
+
+def _call_line(step: StepView) -> str:
+    """Return what a call was given; what is said below in full is not said in its header as well."""
+    if step.open is not OpenState.EXPANDED:
+        return step.text or step.description
+    return "" if step.input else step.text
+
+
+def _passages(step: StepView, depth: int) -> tuple[list[PanelRow], list[PanelRow]]:
+    """Return the texts of a call that stand before the steps below it, and those after them."""
+
+    def rows(*parts: tuple[PassagePart, str]) -> list[PanelRow]:
+        return [
+            PassageRow(block=step.block, part=part, text=text, depth=depth) for part, text in parts if text
+        ]
+
+    before = rows((PassagePart.DESCRIPTION, step.description), (PassagePart.INPUT, step.input))
+    return before, rows((PassagePart.RESULT, step.result))
 
 
 def toggled_choices(

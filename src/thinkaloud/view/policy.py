@@ -78,6 +78,14 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """
         return self.preset == "default"
 
+    @property
+    def opens_one_step(self) -> bool:
+        """Whether a panel that a person opens shows the step at work or the last one, and the others closed.
+
+        Only the `default` preset does this, for the same reason.
+        """
+        return self.preset == "default"
+
 
 build_types(Policy)
 
@@ -181,9 +189,15 @@ def open_state(
     return policy.while_streaming if live else _open_state_when_complete(policy, unfinished)
 
 
-def block_choice(choices: Mapping[int, bool], number: int) -> bool | None:
-    """Return the user's choice for a block: the one for the block itself, else the one for the panel."""
-    return choices.get(number, choices.get(PANEL))
+def block_choice(policy: Policy, choices: Mapping[int, bool], number: int, *, in_front: bool) -> bool | None:
+    """Return the user's choice for a block: the one for the block itself, else the one for the panel.
+
+    `in_front`: it is the step at work, or the last one beside its siblings.
+    """
+    panel = choices.get(PANEL)
+    if panel and policy.opens_one_step:
+        panel = in_front
+    return choices.get(number, panel)
 
 
 def panel_choice(choices: Mapping[int, bool], numbers: Iterable[int]) -> bool | None:
@@ -196,9 +210,13 @@ def panel_choice(choices: Mapping[int, bool], numbers: Iterable[int]) -> bool | 
     return False if block_choices and None not in block_choices else None
 
 
-def toggle_all(states: Iterable[OpenState]) -> dict[int, bool]:
-    """Return the choices after "open all", or "close all" if all are open; they replace earlier ones."""
-    return {PANEL: any(state is not OpenState.EXPANDED for state in states)}
+def toggle_all(states: Iterable[OpenState], numbers: Iterable[int]) -> dict[int, bool]:
+    """Return the choices after "open all", or "close all" if all are open; they replace earlier ones.
+
+    `numbers` are all blocks of the turn, so that each has a choice of its own.
+    """
+    opens = any(state is not OpenState.EXPANDED for state in states)
+    return dict.fromkeys([PANEL, *numbers], opens)
 
 
 def _open_state_when_complete(policy: Policy, unfinished: bool) -> OpenState:

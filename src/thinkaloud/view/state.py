@@ -146,6 +146,8 @@ class ViewContext(msgspec.Struct, frozen=True):
     """The thought that stays open because the turn ended without an answer."""
     interrupted_block: int | None
     """The step that ran when the turn was interrupted, even if the provider marked it as ended."""
+    last_steps: frozenset[int]
+    """The last step of the turn, and of each assistant."""
 
     def step_state(self, block: Block) -> ThinkingState:
         """Return the state of one step."""
@@ -155,10 +157,12 @@ class ViewContext(msgspec.Struct, frozen=True):
 
     def step_open_state(self, block: Block) -> OpenState:
         """Return how much of one step is shown."""
+        live = self.step_state(block) is ThinkingState.THINKING
+        in_front = live or block.number in self.last_steps
         return open_state(
             self.policy,
-            live=self.step_state(block) is ThinkingState.THINKING,
-            choice=block_choice(self.choices, block.number),
+            live=live,
+            choice=block_choice(self.policy, self.choices, block.number, in_front=in_front),
             unfinished=block.number == self.unfinished_thought,
         )
 
@@ -186,4 +190,5 @@ def view_context(
         turn_time(turn, now_ms),
         thoughts[-1].number if thoughts and ended_without_answer(turn) else None,
         interrupted_step(turn) if state is ThinkingState.INTERRUPTED else None,
+        frozenset({block.parent: block.number for block in turn.blocks if visible(block)}.values()),
     )

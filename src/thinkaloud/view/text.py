@@ -1,10 +1,11 @@
-"""Cuts text to a size, makes one-line previews of it, and writes and finds markdown code fences.
+"""Cuts text to a size, makes one-line previews of it, names the fields of JSON, and fences markdown code.
 
 Sizes are display columns or grapheme clusters: an emoji family, a flag or an accented letter is never split.
 The cost depends on the requested size and not on the length of the text, because only a window is read.
 Previews drop markdown marks, line breaks and control characters, and are idempotent.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice, takewhile
@@ -81,6 +82,8 @@ def one_line(text: str, columns: int) -> str:
 
 def first_graphemes(text: str, limit: int) -> str:
     """Return the first `limit` grapheme clusters, with “…” when the text continues."""
+    if len(text) <= limit:
+        return text
     window = text[: (limit + 1) * CODE_POINTS_PER_COLUMN]
     clusters = list(islice(graphemes(window), limit + 1))
     if len(clusters) <= limit and len(window) == len(text):
@@ -189,6 +192,48 @@ SHORTEST_FENCE = 3
 
 _BACKTICKS = re.compile("`+")
 _FENCE_START = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
+
+
+_JSON_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^"{}\[\],:]+')
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def json_fields(text: str) -> list[str] | None:
+    """Return each field of a JSON object as `name: value`; None for any other text.
+
+    Values that are not texts stay as they were written: a program would round a long number.
+    """
+    if not text.lstrip(" \t\n\r").startswith("{") or not _is_json(text):
+        return None
+    fields: list[str] = []
+    depth, name, value = 0, "", ""
+    for token in _JSON_TOKENS.findall(text):
+        if depth == 1 and token == ":":
+            name, value = value, ""
+        elif depth == 1 and token in ",}":
+            if value.strip():
+                fields.append(f"{_json_text(name)}: {_json_text(value)}")
+            value = ""
+        elif depth:
+            value += token
+        depth += (token in "{[") - (token in "}]")
+    return None if any(map(_SURROGATES.search, fields)) else fields
+
+
+def _is_json(text: str) -> bool:
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _json_text(value: str) -> str:
+    value = value.strip()
+    return str(json.loads(value)) if value.startswith('"') else value
 
 
 def fence_text(text: str, language: str = "") -> str:

@@ -32,11 +32,13 @@ from thinkaloud.view.state import (
     visible,
 )
 from thinkaloud.view.summary import SummaryBy, summary_line
-from thinkaloud.view.text import count_words, first_graphemes, one_line, preview, tail
+from thinkaloud.view.text import count_words, first_graphemes, json_fields, one_line, preview, tail
 from thinkaloud.view.words import Words
 
 RESULT_LIMIT = 280
-"""Grapheme clusters of a tool's input or result, or of an assistant's response, that a step holds."""
+"""Grapheme clusters of a tool's result, or of an assistant's response, that a step holds."""
+INPUT_LIMIT = 4000
+"""Grapheme clusters of a tool's input, or of an assistant's task, that a step holds."""
 CALL_COLUMNS = 120
 """Columns of the line with the input of a tool or the task of an assistant."""
 
@@ -44,7 +46,11 @@ Step = TypeVar("Step")
 
 
 class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One step as a surface draws it: its kind, status, texts and child steps."""
+    """One step as a surface draws it: its kind, status, texts and child steps.
+
+    `text` is a thought, or in one line what a call was given. `input` is all of that, where it is more than
+    the line says.
+    """
 
     block: int
     kind: Kind
@@ -52,6 +58,8 @@ class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
     label: str
     text: str
     open: OpenState
+    input: str = ""
+    description: str = ""
     result: str = ""
     steps: tuple["StepView", ...] = ()
 
@@ -74,15 +82,20 @@ def step_views(context: ViewContext) -> tuple[StepView, ...]:
     """Return the steps of a turn for surfaces."""
 
     def make_step(block: Block, children: tuple[StepView, ...]) -> StepView:
+        text, whole_input = thought_text(context.words, block), ""
+        if block.kind in CALL_KINDS:
+            text, whole_input = _call_input(block.text)
         return StepView(
-            block.number,
-            block.kind,
-            context.step_state(block),
-            _step_label(context, block),
-            call_line(block) if block.kind in CALL_KINDS else thought_text(context.words, block),
-            context.step_open_state(block),
-            call_result(block) or "",
-            children,
+            block=block.number,
+            kind=block.kind,
+            status=context.step_state(block),
+            label=_step_label(context, block),
+            text=text,
+            open=context.step_open_state(block),
+            input=whole_input,
+            description=first_graphemes(block.description, INPUT_LIMIT),
+            result=call_result(block) or "",
+            steps=children,
         )
 
     return build_step_tree(context.turn, make_step)
@@ -102,6 +115,18 @@ def call_name(words: Words, block: Block) -> str:
 def call_line(block: Block) -> str:
     """Return the input of a tool or the task of an assistant in one line."""
     return one_line(block.text, CALL_COLUMNS)
+
+
+@lru_cache(maxsize=256)
+def _call_input(text: str) -> tuple[str, str]:
+    """Return what a call was given in one line, and all of it where that is more; JSON by its fields."""
+    fields = json_fields(text) if len(text) <= INPUT_LIMIT else None
+    line, whole = text, text
+    if fields is not None:
+        line, whole = ", ".join(fields), "\n".join(fields)
+    line = one_line(line, CALL_COLUMNS)
+    whole = first_graphemes(whole, INPUT_LIMIT)
+    return line, whole if line and whole != line else ""
 
 
 def call_result(block: Block) -> str | None:

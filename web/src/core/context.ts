@@ -34,8 +34,8 @@ export interface ViewContext {
 }
 
 /**
- * Computes what every part of a view needs. `oneStepOpen`: a person who opened the panel sees the step at work or the last one;
- * all the others are closed unless that person opened them.
+ * Computes what every part of a view needs. In our own preset, a person who opened the panel sees the step at work or the last
+ * one; all the others are closed unless that person opened them. The other presets are those of other products, which open all.
  */
 export function viewContext(
   turn: Turn,
@@ -44,8 +44,8 @@ export function viewContext(
   now: number | null,
   choices: Choices,
   lines: Lines,
-  oneStepOpen = false,
 ): ViewContext {
+  const oneStepOpen = policy.preset === "default";
   const top = turn.ownBlocks().filter(visible);
   const thoughts = top.filter((block) => block.kind === "reasoning");
   const state = thinkingState(turn);

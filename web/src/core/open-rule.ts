@@ -44,14 +44,14 @@ export function toggled(policy: Policy): Policy {
  * reaches every block, and hold again when it is shown. Choices made while it is hidden last until it is shown.
  */
 export class UserChoices {
-  whileShown: Choices = new Map();
+  #whileShown: Choices = new Map();
   #whileHidden: Choices = new Map();
 
   /** The choices that hold under the policy; new ones are put there too. */
   current(policy: Policy): Choices {
     if (!policy.show_thinking) return this.#whileHidden;
     this.#whileHidden.clear();
-    return this.whileShown;
+    return this.#whileShown;
   }
 }
 

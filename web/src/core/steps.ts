@@ -2,7 +2,7 @@
 
 import type { ViewContext } from "./context.js";
 import type { Kind } from "./events.js";
-import { firstCharacters, oneLine } from "./excerpts.js";
+import { firstCharacters, jsonFields, oneLine } from "./excerpts.js";
 import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
 import type { Open } from "./policy.js";
 import { wordCount } from "./preview.js";
@@ -11,6 +11,8 @@ import type { Block } from "./turn.js";
 
 /** Characters of a tool's result or of an assistant's response that a step holds. */
 const RESULT_LIMIT = 280;
+/** Characters of a call's input, or of an assistant's task, that a step holds. */
+const INPUT_LIMIT = 4000;
 /** Columns of the one line that says what a tool or an assistant was asked. */
 const CALL_COLUMNS = 120;
 
@@ -37,8 +39,12 @@ export interface StepView {
   kind: Kind;
   status: ThinkingState;
   label: string;
+  /** A thought, or in one line what a call was given. */
   readonly text: string;
   open: Open;
+  /** All that a call was given, where it is more than the line says. */
+  readonly input: string;
+  description: string;
   result: string;
   steps: StepView[];
   source: Block;
@@ -104,13 +110,26 @@ function stepView(context: ViewContext, block: Block, steps: StepView[], thought
     label: stepLabel(context, block),
     get text() {
       const hidden = hiddenReason(block);
-      if (block.call) return oneLine(block.first(CALL_COLUMNS * 16 + 1), CALL_COLUMNS);
+      if (block.call) return callInput(block)[0];
       return hidden ? context.words.say(hidden) : block.text;
     },
     open: context.openOf(block),
+    get input() {
+      return block.call ? callInput(block)[1] : "";
+    },
+    description: firstCharacters(block.description, INPUT_LIMIT),
     result: firstCharacters(block.error || (block.result ?? ""), RESULT_LIMIT),
     steps,
     source: block,
     thought,
   };
+}
+
+/** What a call was given in one line, and all of it where that is more; JSON by its fields. */
+function callInput(block: Block): [line: string, whole: string] {
+  const text = block.first(INPUT_LIMIT + 1);
+  const fields = text.length > INPUT_LIMIT ? null : jsonFields(text);
+  const line = oneLine(fields?.join(", ") ?? text, CALL_COLUMNS);
+  const whole = firstCharacters(fields?.join("\n") ?? text, INPUT_LIMIT);
+  return [line, line && whole !== line ? whole : ""];
 }

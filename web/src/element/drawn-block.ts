@@ -17,7 +17,6 @@ import type { Formatters, Words } from "../core/words.js";
 import { setText, TurnFeed } from "../sources/turn-feed.js";
 import { applyAttribute, BLOCK_ATTRIBUTES, policySettings, startedAt } from "./attributes.js";
 import type { Body } from "./body.js";
-import { loadChoices, saveChoices } from "./choice-storage.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent, hide, mark, slot } from "./dom.js";
 import { DrawSchedule } from "./draw-schedule.js";
@@ -26,7 +25,7 @@ import { breathe, holdBreath } from "./icons.js";
 import { Language } from "./language.js";
 import type { Renderer } from "./markdown.js";
 import { OwnText } from "./own-text.js";
-import { createPanel, type Panel } from "./panel.js";
+import { createPanel, type Panel, showsNewText } from "./panel.js";
 import { ROOM_LINES } from "./room-lines.js";
 import { StatusAnnouncer } from "./status-announcer.js";
 
@@ -92,7 +91,6 @@ export abstract class DrawnBlock extends HTMLElement {
     breathe(this.#panel?.root);
     // Another place in the page may have another language.
     this.#language.forget();
-    this.#loadChoices();
     this.#ownText.observe();
     this.refresh();
   }
@@ -115,9 +113,6 @@ export abstract class DrawnBlock extends HTMLElement {
     this.markChanged();
     // This may throw, and a preset that does not exist is no reason to ignore the rest.
     this.#readPolicy();
-    if (name !== "block-id") return;
-    this.#userChoices = new UserChoices();
-    this.#loadChoices();
   }
 
   protected setPolicy(settings: Partial<Policy>): void {
@@ -126,7 +121,6 @@ export abstract class DrawnBlock extends HTMLElement {
     // An explicit hide is a later choice than a reader's place inside the block.
     this.#hides ||= wasShown && !this.currentPolicy.show_thinking;
     if (this.#hides) this.#body?.autoClose.allowClosing();
-    this.#loadChoices();
     this.markChanged();
   }
 
@@ -169,7 +163,6 @@ export abstract class DrawnBlock extends HTMLElement {
       this.choices.set(key, open);
     else return false;
     if (block === null) this.#body?.autoClose.allowClosing();
-    saveChoices(this.getAttribute("block-id"), this.#userChoices.whileShown, this.currentPolicy.remember);
     this.refresh();
     return true;
   }
@@ -202,8 +195,7 @@ export abstract class DrawnBlock extends HTMLElement {
   /** The view of the turn at this moment. */
   protected look(): [context: ViewContext, view: PanelView | null] {
     const { currentPolicy: policy, turnFeed: feed } = this;
-    const own = policy.preset === "default"; // the other presets are those of other products, which open all steps
-    const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, ROOM_LINES, own);
+    const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, ROOM_LINES);
     const view = panelView(context, findSentence);
     if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
     if (view && !view.summary && !findSentence && policy.header === "summary")
@@ -220,11 +212,12 @@ export abstract class DrawnBlock extends HTMLElement {
     this.drawSoon();
   }
 
-  /** Draws with the next frame. Text behind a closed header is no reason to, but for its newest line. */
+  /** Draws with the next frame. Text behind a closed header is no reason to, but for its newest line or first words. */
   protected drawSoon(): void {
     if (!this.isConnected) return;
     if (this.#drawnChanges !== this.turnFeed.changes) this.#schedule.nextFrame();
-    else if (this.open || this.#view?.open === "peek") this.#schedule.nextGrowth(this.open);
+    else if (this.open || (this.#view && showsNewText(this.#view, this.currentPolicy)))
+      this.#schedule.nextGrowth(this.open);
   }
 
   /** All that can be read of the thinking; setting it shows one thought with this text. */
@@ -267,10 +260,6 @@ export abstract class DrawnBlock extends HTMLElement {
   #readPolicy(settings = this.#settings): void {
     this.currentPolicy = readPolicy(policySettings(this, settings));
     this.#settings = settings;
-  }
-
-  #loadChoices(): void {
-    if (this.isConnected) loadChoices(this.getAttribute("block-id"), this.#userChoices, this.currentPolicy.remember);
   }
 
   #words(): Words {

@@ -25,7 +25,6 @@ import type { Renderer } from "./markdown.js";
  *
  * @tagname thinking-block
  *
- * @attr {string} block-id - A stable name; what a person opened or closed is kept under it over a reload.
  * @attr {"pending"|"streaming"|"done"|"error"|"aborted"|"truncated"|"redacted"|"disconnected"} status - The status; reflected. Set it for a block that is fed by `append`.
  * @attr {"koder"|"preview"|"toggle"|"agent"|"trace"|"default"} preset - A named set of display settings.
  * @attr {"closed"|"preview"|"open"|"hidden"} live - How it is shown while it streams; `preview` is a header and the newest line.
@@ -132,7 +131,7 @@ import type { Renderer } from "./markdown.js";
  */
 export class ThinkingBlockElement extends DrawnBlock {
   static readonly observedAttributes = (
-    "block-id status preset live rest header auto-close auto-close-delay started-at duration-ms tokens " +
+    "status preset live rest header auto-close auto-close-delay started-at duration-ms tokens " +
     "token-budget summary provenance render max-lines headless actions no-copy running-icon lang"
   ).split(" ");
 

@@ -25,6 +25,7 @@ svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:curren
 .label,.timer,.meta,.preview,.badge{white-space:nowrap;font-variant-numeric:tabular-nums}
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
+.label[data-check]::before{content:"✓ "/""}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
 summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
 summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}

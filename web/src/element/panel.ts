@@ -71,6 +71,8 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     const facts = [view.spoken, view.words_text, tools].filter(Boolean).join(", ");
     put(name, live ? view.label : `${facts} ${spokenLine(text)}`.trim());
     put(labelSlot, view.label);
+    // The bar of a trace says how it ended, and below the header nobody says it while it is closed.
+    mark(label, "data-check", header === "summary" && status === "done" && open !== "expanded" ? "" : null);
     put(meta, view.words_text);
     put(line, text);
     hide(preview, !text);
@@ -112,13 +114,18 @@ function timerText({ status, duration, duration_ms }: PanelView, words: Words): 
   return seconds ? words.duration(seconds * 1000) : "";
 }
 
+/** Whether the header of a live block changes with its text: by the newest line, or by first words. */
+export function showsNewText({ open, status }: PanelView, { header }: Policy): boolean {
+  return open === "peek" || (open === "collapsed" && header === "preview" && status === "thinking");
+}
+
 /** The newest line while it peeks, a summary, or first words that are not in sight anyway. */
 function textBesideLabel(view: PanelView, header: Policy["header"]): string {
   const { open, text, status } = view;
   const live = status === "thinking";
   if (live && open === "peek") return view.peek;
   if (header === "label") return "";
-  if (header === "summary") return text;
+  if (header === "summary" || (header === "preview" && live && open === "collapsed")) return text;
   if (live || (open === "expanded" && !writtenSummary(view.summary_by))) return "";
   return text || view.placeholder;
 }

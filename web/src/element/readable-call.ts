@@ -1,5 +1,6 @@
-/** What a call was asked and came back with, as a person reads it: fields by name, rows as a table, the rest as it is. */
+/** What a call came back with, as a person reads it: fields by name, rows as a table, the rest as it is. */
 
+import { jsonFields, parsedJson } from "../core/excerpts.js";
 import { make, textNodes } from "./dom.js";
 
 /** Longer texts are not taken apart: nobody reads them as fields. */
@@ -8,18 +9,11 @@ const MOST_ROWS = 50;
 
 type Fields = Record<string, unknown>;
 
-/** `expression: 8 × (7 + 4 − 8)` for the JSON of an object; null for anything else, and for what is not complete. */
-export function readableFields(json: string): string[] | null {
-  const value = parsed(json);
-  if (!fields(value) || !Object.keys(value)[0]) return null;
-  return Object.entries(value).map(([name, field]) => `${name}: ${text(field)}`);
-}
-
 /** The result of a call: a table of JSON rows, fields, JSON with line breaks, or the text itself. */
 export function resultNodes(result: string, shortened: string): (ChildNode | string)[] {
-  const value = parsed(result);
+  const value = result.length > LONGEST ? null : parsedJson(result);
   if (Array.isArray(value) && value[0] && value.length <= MOST_ROWS && value.every(flat)) return [table(value)];
-  if (flat(value)) return textNodes((readableFields(result) ?? []).join("\n") || result);
+  if (flat(value)) return textNodes((jsonFields(result) ?? []).join("\n") || result);
   if (value && typeof value === "object") return [make("pre", "code", JSON.stringify(value, null, 2))];
   return textNodes(shortened);
 }
@@ -48,15 +42,6 @@ function table(rows: Fields[]): HTMLElement {
       ),
     ),
   );
-}
-
-function parsed(json: string): unknown {
-  if (json.length > LONGEST || !/^\s*[[{]/.test(json)) return null;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null; // not complete, or no JSON at all: it is shown as it is
-  }
 }
 
 function fields(value: unknown): value is Fields {

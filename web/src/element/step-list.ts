@@ -5,7 +5,6 @@
  * is new.
  */
 
-import { firstCharacters } from "../core/excerpts.js";
 import type { StepView } from "../core/steps.js";
 import type { Block } from "../core/turn.js";
 import type { Words } from "../core/words.js";
@@ -15,11 +14,8 @@ import { hide, make, mark, put, spans, textNodes } from "./dom.js";
 import type { DrawOptions } from "./draw-options.js";
 
 import type { Renderer } from "./markdown.js";
-import { hasMarkup, readableFields, resultNodes } from "./readable-call.js";
+import { hasMarkup, resultNodes } from "./readable-call.js";
 import { ROOM_LINES } from "./room-lines.js";
-
-/** Characters of a call's arguments that its step shows. */
-const ARGUMENTS_LIMIT = 4000;
 
 /** A list of steps whose nodes are reused from one drawing to the next. */
 export interface StepList {
@@ -100,13 +96,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     put(index, thought?.step ?? "");
     put(label, step.label);
     put(meta, thought?.words_text ?? "");
-    const input = readableFields(source.first(ARGUMENTS_LIMIT + 1));
-    const argumentsText = step.text === "{}" ? "" : step.text;
-    const asked = (input?.join(", ") ?? argumentsText) || source.description;
-    // What is said below in full is not said here as well.
-    const saidBelow = expanded && (!source.call || ownBody(step, input));
-    const preview = source.call ? asked : firstLine(step);
-    put(line, saidBelow ? "" : preview);
+    put(line, source.call ? callLine(step) : firstLine(step));
     put(state, stateText(step, words));
     put(time, timeOf(step, words));
     put(spoken, source.call && status === "done" ? words.say("status.done") : "");
@@ -161,20 +151,16 @@ function stepNode(number: number, options: DrawOptions): StepNode {
 
   /** A call's arguments, where they are more than the line in its header, and its result. */
   function drawCall(step: StepView, { words, notices, renderer }: DrawOptions): void {
-    const { source, result } = step;
-    const input = source.first(ARGUMENTS_LIMIT + 1);
-    const readable = readableFields(input);
+    const { source, result, input, description } = step;
     const title = words.say(source.error ? "session.error" : "session.result");
     const noticed = notices.get(number) ?? "";
-    const { description } = source;
     const drawing = [description, input, title, result, noticed].join("\n");
     if (drawing === drawnCall) return;
     drawnCall = drawing;
-    const asked = readable?.join("\n") ?? firstCharacters(input, ARGUMENTS_LIMIT);
     content.replaceChildren();
     outcome.replaceChildren();
     if (description) content.append(make("p", "step-notice", ...textNodes(description)));
-    if (ownBody(step, readable)) content.append(make("pre", "input", ...textNodes(asked)));
+    if (input) content.append(make("pre", "input", ...textNodes(input)));
     if (result) {
       const node = make("div", "result");
       outcome.append(make("div", "io", title), node);
@@ -190,16 +176,16 @@ function stepNode(number: number, options: DrawOptions): StepNode {
 }
 
 function firstLine({ thought, status, open, source }: StepView): string {
+  if (open === "expanded") return ""; // it is said below in full
   if (thought?.placeholder) return thought.placeholder;
   if (status !== "thinking") return ROOM_LINES.preview(source);
   return open === "peek" ? (thought?.peek ?? "") : "";
 }
 
-/** Whether the arguments of a call are more than the line in its header. */
-function ownBody({ source, text }: StepView, fields: string[] | null): boolean {
-  return fields
-    ? fields.length > 1 || fields.join().length > text.length
-    : source.first(ARGUMENTS_LIMIT).trim() !== text;
+/** What a call was given; what is said below in full is not said in its header as well. */
+function callLine({ open, text, input, description }: StepView): string {
+  if (open !== "expanded") return text || description;
+  return input ? "" : text;
 }
 
 /** How long a call took; a thought says it in its label. */

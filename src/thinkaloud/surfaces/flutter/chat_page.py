@@ -25,6 +25,7 @@ from thinkaloud.surfaces.flutter.page_tasks import start_task
 from thinkaloud.surfaces.flutter.screen_text import screen_line
 from thinkaloud.surfaces.flutter.session_sidebar import SessionSidebar
 from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS
+from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
 from thinkaloud.view import Policy
 
@@ -70,12 +71,14 @@ class ChatPage:
         self._blocks = IconAction("blocks", ft.Icons.UNFOLD_MORE, lambda: self._act("blocks"))
         self._settings = IconAction("settings", ft.Icons.SETTINGS_OUTLINED, lambda: self._act("settings"))
         self._lost = ft.Text(size=13, color=ft.Colors.ERROR, visible=False)
+        self._fonts: SystemFonts | None = None
+        self._no_font = ft.Text(size=13, color=ft.Colors.ON_SURFACE_VARIANT, visible=False)
         self._main = ft.Container(self._main_column(), expand=True, padding=8)
 
     def _main_column(self) -> ft.Column:
         top = ft.Row([self._menu, self._title, self._blocks, self._settings], spacing=4)
         column = ft.Column(
-            [self._conversation, self._lost, self._notice, self._approval, self.composer],
+            [self._conversation, self._no_font, self._lost, self._notice, self._approval, self.composer],
             expand=True,
             spacing=8,
         )
@@ -139,9 +142,27 @@ class ChatPage:
             shown_bar = self._notice if self._main.visible else self.sidebar.notice
             shown_bar.show(text, self.display.words.text("close"))
 
+    def watch_fonts(self, fonts: SystemFonts) -> None:
+        """Say for which scripts this machine has no font, as soon as a text needs one."""
+        self._fonts = fonts
+        fonts.on_missing.append(self._name_missing_fonts)
+        if fonts.missing:
+            self._name_missing_fonts()
+
+    def _name_missing_fonts(self) -> None:
+        if self._fonts is None:
+            return
+        words = self.display.words
+        names = ", ".join(words.text(f"font.{script}") for script in self._fonts.missing)
+        self._no_font.value, self._no_font.visible = words.text("font.missing", name=names), True
+        self._no_font.update()
+
     def close(self) -> None:
         """End all work beside the page."""
         self._closed = True
+        if self._fonts is not None:
+            self._fonts.on_missing.remove(self._name_missing_fonts)
+            self._fonts = None
         for flow in self._flows:
             flow.cancel()
 
@@ -375,7 +396,9 @@ class ChatPage:
             control.update()
 
 
-async def open_chat(page: ft.Page, backend: Backend, settings: ChatSettings) -> ChatPage:
+async def open_chat(
+    page: ft.Page, backend: Backend, settings: ChatSettings, fonts: SystemFonts | None = None
+) -> ChatPage:
     """Open the chat in a browser page: read the preferences, then show and return it."""
     problem: Exception | None = None
     display = FlutterDisplay(Policy(), settings.language or "en-US")
@@ -388,6 +411,8 @@ async def open_chat(page: ft.Page, backend: Backend, settings: ChatSettings) -> 
     chat_page = ChatPage(page, backend, display, settings.answerer)
     chat_page.use_theme(settings.theme or "system")
     chat_page.start(settings.session)
+    if fonts is not None:
+        chat_page.watch_fonts(fonts)
     if problem is not None:
         chat_page.show_notice(str(problem))
     return chat_page

@@ -110,6 +110,7 @@ class HeaderButton(ft.Container):
             overflow=ft.TextOverflow.ELLIPSIS,
         )
         self._facts = ft.Text(size=14, color=MUTED)
+        self._check = ft.Icon(_STATUS_ICONS[ThinkingState.DONE], size=16, color=MUTED)
         self._text = ft.Text(size=13, color=MUTED, max_lines=1, overflow=ft.TextOverflow.ELLIPSIS)
         self._badge_text = ft.Text(size=12, color=MUTED)
         self._badge = ft.Container(
@@ -128,7 +129,9 @@ class HeaderButton(ft.Container):
         self._lead = ft.Container(width=20)
         lines = ft.Column(
             [
-                ft.Row([self._label, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True),
+                ft.Row(
+                    [self._label, self._check, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True
+                ),
                 self._text,
             ],
             spacing=0,
@@ -160,6 +163,8 @@ class HeaderButton(ft.Container):
         self._label.value = f"{label} ·" if facts else label  # here, so that no line starts with the dot
         self._facts.value = SEPARATOR.join(facts)
         self._facts.visible = bool(facts)
+        of_bar = self._style.bar and row.key == PANEL
+        self._check.visible = bool(facts) and of_bar and row.status is ThinkingState.DONE
         self._text.value, self._text.visible = text, bool(text)
         self._badge_text.value, self._badge.visible = badge, bool(badge)
         self._show_state(row)
@@ -193,8 +198,7 @@ class HeaderButton(ft.Container):
 def _header_parts(row: HeaderRow) -> tuple[list[str], str, str]:
     """Return the facts, the line below them and the badge of a header, as they are drawn."""
     facts = [screen_line(fact) for fact in row.facts]
-    text = screen_line(row.text) if row.open is OpenState.COLLAPSED else ""  # else the text itself is there
-    return facts, text, screen_line(row.badge.removeprefix(TOOL_ICON))
+    return facts, screen_line(row.text), screen_line(row.badge.removeprefix(TOOL_ICON))
 
 
 def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
@@ -218,7 +222,7 @@ class NewestLineText(ft.Container):
 
 
 class PassageText(ft.Container):
-    """What a call was given, or its result."""
+    """What a call is for, what it was given, or its result."""
 
     def __init__(self, row: PassageRow, style: RowStyle) -> None:
         self._text = ft.Text(size=13, color=MUTED, expand=True)

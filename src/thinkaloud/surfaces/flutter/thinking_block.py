@@ -57,7 +57,7 @@ from thinkaloud.surfaces.panel_rows import (
 )
 from thinkaloud.surfaces.turn_changes import TurnChanges
 from thinkaloud.surfaces.turn_clock import TurnClock
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.transcript import BlockStatus, Turn, apply
 from thinkaloud.view import (
     HeaderStyle,
     OpenState,
@@ -334,7 +334,8 @@ class KoderThinkingBlock(ft.Container):
             case MarkerRow():
                 return MarkerButton(row, self._style)
             case ThoughtRow():
-                text = ThoughtText(follow=self.turn.live)
+                running = self.turn.blocks[row.block].status is BlockStatus.RUNNING
+                text = ThoughtText(follow=self.turn.live and running)
                 text.append(self._text_of(row, 0))
                 framed = self._style.gutter(row.depth, text)
                 framed.data = text
@@ -391,6 +392,6 @@ def _row_key(row: PanelRow, style: RowStyle) -> RowKey:
         case NewestLineRow():
             return ("newest line", row.block, row.depth, style.rtl)
         case PassageRow():
-            return ("passage", row.block, row.result, style.rtl)
+            return ("passage", row.block, row.part, style.rtl)
         case FooterRow() | MarkerRow():
             return (type(row),)

@@ -1,10 +1,11 @@
 """Serves a Flet app to browsers of this machine, with nothing that comes from another host.
 
-Engine and fonts come from the installed package. One library of the client would be fetched from elsewhere; a
-content security policy stops the request. Without the token in the address nobody gets in: other people can
-reach a port of this machine, and so can pages of other sites.
+The engine and its font come from the installed package, other fonts from this machine. One library of the
+client would be fetched from elsewhere; a content security policy stops the request. Without the token in the
+address nobody gets in: other people can reach a port of this machine, and so can pages of other sites.
 """
 
+import asyncio
 import hmac
 import logging
 import secrets
@@ -12,6 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 import flet as ft
@@ -20,6 +22,7 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thinkaloud.canon import Refused
+from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; "
@@ -30,6 +33,10 @@ CONTENT_SECURITY_POLICY = (
 """What the page may load. Flutter's start script is written into the page, hence 'unsafe-inline'."""
 SESSION_TIMEOUT_S = 120
 """How long the page of a browser that has gone is kept, for it to come back."""
+FONT_PATH = "/assets/fonts/noto"
+"""How the addresses of fonts begin that the engine asks for and the package does not have."""
+ASSETS = Path(__file__).parent / "assets"
+"""The icons of the app, in place of Flet's."""
 _CLOSED_PATHS = ("/docs", "/redoc", "/openapi.json", "/oauth_callback")
 """What Flet's server offers and this app does not use."""
 _REFUSAL = b"Open the address that `thinkaloud flutter` printed: it has a token, and this one has none.\n"
@@ -40,12 +47,12 @@ Main = Callable[[ft.Page], Awaitable[None]]
 class AppServer:
     """Serves a Flet app on a port of this machine; port 0 is any free one. `url` has the token."""
 
-    def __init__(self, main: Main, *, title: str, port: int = 0) -> None:
+    def __init__(self, main: Main, *, title: str, port: int = 0, fonts: SystemFonts | None = None) -> None:
         self._socket = _bound_socket(port)
         host, token = f"127.0.0.1:{self._socket.getsockname()[1]}", secrets.token_urlsafe(24)
         self.url = f"http://{host}/?{urlencode({'token': token})}"
         config = uvicorn.Config(
-            TokenGate(web_app(main, title), host, token),
+            TokenGate(FontServer(web_app(main, title), fonts or SystemFonts()), host, token),
             log_level="warning",
             ws="websockets-sansio",
             timeout_graceful_shutdown=1,
@@ -90,9 +97,37 @@ def _bound_socket(port: int) -> socket.socket:
 def web_app(main: Main, title: str) -> ASGIApp:
     """Return the server of a Flet app with engine and fonts of the installed package."""
     app: ASGIApp = flet_web.fastapi.app(
-        main, app_name=title, app_short_name=title, no_cdn=True, session_timeout_seconds=SESSION_TIMEOUT_S
+        main,
+        app_name=title,
+        app_short_name=title,
+        assets_dir=str(ASSETS),
+        no_cdn=True,
+        session_timeout_seconds=SESSION_TIMEOUT_S,
     )
     return app
+
+
+class FontServer:
+    """Answers the engine's requests for fonts from this machine, and passes on all others."""
+
+    def __init__(self, app: ASGIApp, fonts: SystemFonts) -> None:
+        self._app, self._fonts = app, fonts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        path = scope.get("path", "")
+        if path == "/":
+            self._fonts.page_opened()
+        if not path.startswith(FONT_PATH):
+            await self._app(scope, receive, send)
+            return
+        family = path.removeprefix("/assets/fonts/").partition("/")[0]
+        file = await asyncio.to_thread(self._fonts.find, family)
+        if not self._fonts.take(family, file) or file is None:
+            await _respond(send, 404, b"", [])
+            return
+        body = await asyncio.to_thread(file.read_bytes)
+        await _respond(send, 200, body, [(b"content-type", b"font/sfnt"), (b"cache-control", b"no-store")])
 
 
 class TokenGate:

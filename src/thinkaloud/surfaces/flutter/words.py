@@ -35,6 +35,22 @@ TEXTS: Texts = {
     "sessions.more": ("Show more conversations", "Mostrar mais conversas"),
     "mark.running": ("A turn runs", "Um turno está em andamento"),
     "mark.waiting": ("A call waits for approval", "Uma chamada aguarda aprovação"),
+    "font.missing": (
+        "No font of this machine has {name}, which stay boxes here. Install one, or start with --font FILE.",
+        "Nenhuma fonte deste computador tem {name}, aqui em quadrados. Instale uma, ou use --font ARQUIVO.",
+    ),
+    "font.chinese": ("Chinese characters", "caracteres chineses"),
+    "font.japanese": ("Japanese characters", "caracteres japoneses"),
+    "font.korean": ("Korean characters", "caracteres coreanos"),
+    "font.arabic": ("Arabic letters", "letras árabes"),
+    "font.devanagari": ("Devanagari letters", "letras devanágari"),
+    "font.hebrew": ("Hebrew letters", "letras hebraicas"),
+    "font.bengali": ("Bengali letters", "letras bengalis"),
+    "font.tamil": ("Tamil letters", "letras tâmeis"),
+    "font.thai": ("Thai letters", "letras tailandesas"),
+    "font.symbols": ("some symbols", "alguns símbolos"),
+    "font.emoji": ("emoji", "emojis"),
+    "font.other": ("some letters of this text", "algumas letras deste texto"),
     "mark.unread": ("A turn has ended", "Um turno terminou"),
 }
 
