@@ -335,12 +335,10 @@ export class Chat {
     const { earlier, id } = this; // messages may be there before the session is, and this is not called twice
     if (!earlier) return;
     this.earlier = "";
-    const page = await loadMessages(id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch(
-      (error: unknown) => {
-        this.earlier = earlier;
-        throw error;
-      },
-    );
+    const page = await loadMessages(id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch((error: unknown) => {
+      this.earlier = earlier;
+      throw error;
+    });
     if (this.id !== id) return;
     const { scrollTop, scrollHeight } = this.scroller;
     const fresh = this.createExchanges(page.items);
