@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -56,6 +57,14 @@ class Terminal:
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
+
+    def paste(self, text: str) -> None:
+        """Paste a text as a terminal does: between the marks of a paste, if the command asked for them."""
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            self.tmux("load-buffer", file.name)
+        self.tmux("paste-buffer", "-p", "-r", "-d")
 
     def click(self, column: int, row: int) -> None:
         """Click with the left button, as a terminal with SGR mouse reports does; both count from 1."""

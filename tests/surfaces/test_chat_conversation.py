@@ -6,11 +6,14 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
-from thinkaloud.canon import BlockGrew
+from thinkaloud.canon import BlockGrew, Entry
+from thinkaloud.surfaces.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.conversation import ConversationView
 from thinkaloud.surfaces.tui.exchange import ExchangeView
 from thinkaloud.surfaces.tui.replay import ReplayScreen
+from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
+from thinkaloud.view import Policy
 
 TURNS = 300
 
@@ -200,3 +203,19 @@ def test_clicked_header_stays_under_the_pointer_at_the_end_of_the_conversation()
         assert "▼" in chat.text.splitlines()[row]
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id), size=(80, 24))
+
+
+def test_answer_that_arrives_before_its_exchange_is_on_the_screen_is_drawn() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Ask a question below")
+        conversation = chat.chat.conversation
+        chat_turn = ChatTurn("Be quick", id="t1")
+        conversation.show([chat_turn])
+        exchange = ExchangeView(chat_turn, TerminalDisplay(Policy(), "en-US"))
+        conversation._mounted[0] = exchange
+        for seq, event in enumerate(thought_and_answer("Hm.", "The quick answer")):
+            conversation.feed(chat_turn, Entry(seq, event, 1000))
+        await conversation.mount(exchange)
+        await chat.sees("The quick answer")
+
+    run_chat(act)

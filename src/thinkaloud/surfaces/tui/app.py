@@ -8,6 +8,7 @@ import msgspec
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.driver import Driver
 from textual.screen import Screen
 
 from thinkaloud.canon import Refused
@@ -61,6 +62,14 @@ class ChatApp(App[str]):
         self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
         self.theme = THEMES[self.chat_options.theme]
         self.chat_screen = ChatScreen(backend, self.display_settings, self.chat_options.answerer)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what reads the terminal; on Windows that of Textual."""
+        if sys.platform == "win32":
+            return super().get_driver_class()
+        from thinkaloud.surfaces.tui.terminal_input import TerminalDriver
+
+        return TerminalDriver
 
     async def on_mount(self) -> None:
         """Read the preferences, then show the chat."""

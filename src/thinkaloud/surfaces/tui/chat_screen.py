@@ -347,6 +347,11 @@ class ChatScreen(Screen[None]):
             event.stop()
             self.composer.type(event.character)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Give what is pasted elsewhere to the prompt."""
+        self.composer.area.focus()
+        self.composer.area.post_message(events.Paste(event.text))
+
     def action_flow(self, name: str) -> None:
         """Start a flow of the whole screen."""
         self.run_flow(flows.SCREEN_FLOWS[name](self))

@@ -68,12 +68,12 @@ class PromptArea(TextArea):
             await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
+        """Attach an image whose path was pasted. Textual inserts any other text after this handler."""
+        event.stop()
+        event.text = pasted_text(event.text)
         if path := image_path(event.text):
             event.prevent_default()
-            event.stop()
             self.post_message(self.ImagePasted(path))
-        else:
-            await super()._on_paste(event)
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Move up; in the first line, recall the question before."""
@@ -88,6 +88,14 @@ class PromptArea(TextArea):
             self.post_message(self.Recalled(1))
         else:
             super().action_cursor_down(select)
+
+
+def pasted_text(text: str) -> str:
+    """Return a text as it is inserted: lines end with a newline, and escape sequences are removed.
+
+    Terminals send a carriage return for each line break of a paste.
+    """
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 class Composer(Vertical):

@@ -107,11 +107,11 @@ class ConversationView(VerticalScroll):
 
     def feed(self, chat_turn: ChatTurn, entry: Entry) -> None:
         """Apply an entry to a turn, and draw it if the turn is near the visible part."""
-        exchange = self.exchange(chat_turn)
-        if exchange is not None:
-            exchange.feed(entry)
-        else:
-            chat_turn.feed(entry)
+        for exchange in self._mounted.values():
+            if exchange.chat_turn is chat_turn:  # it may still be on its way to the screen
+                exchange.feed(entry)
+                return
+        chat_turn.feed(entry)
 
     def apply_display(self, display: Display) -> None:
         """Draw with another policy or in another language."""

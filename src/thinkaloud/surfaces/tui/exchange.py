@@ -71,17 +71,17 @@ class ExchangeView(Vertical):
         self._styles_cache = TallStylesCache()
         self.chat_turn = chat_turn
         self._display_settings = display
-
-    def compose(self) -> ComposeResult:
-        display = self._display_settings
-        yield QuestionView(self.chat_turn, display)
-        yield TurnView(
-            self.chat_turn.turn,
+        self.turn_view = TurnView(
+            chat_turn.turn,
             policy=display.policy,
             locale=display.locale,
-            clock=self.chat_turn.now_ms,
-            choices=self.chat_turn.choices.current(display.policy),
+            clock=chat_turn.now_ms,
+            choices=chat_turn.choices.current(display.policy),
         )
+
+    def compose(self) -> ComposeResult:
+        yield QuestionView(self.chat_turn, self._display_settings)
+        yield self.turn_view
         yield Static("", classes="stream-state", markup=False)
 
     def on_mount(self) -> None:
@@ -92,13 +92,8 @@ class ExchangeView(Vertical):
         """Tell the conversation."""
         self.post_message(self.HeightChanged())
 
-    @property
-    def turn_view(self) -> TurnView:
-        """The view of the turn."""
-        return self.query_one(TurnView)
-
     def feed(self, entry: Entry) -> None:
-        """Apply an entry and draw it."""
+        """Apply an entry and draw it, also before this is on the screen."""
         self.turn_view.feed(entry)
         self.chat_turn.turn = self.turn_view.turn
         self.chat_turn.arrived(entry)
