@@ -98,6 +98,29 @@ def test_quitting_a_chat_waits_for_its_own_turn_and_prints_the_whole_answer(home
             assert [line for line in thoughts if not line.startswith("[think] again and")] == []
 
 
+def test_question_waits_for_the_running_turn_also_after_the_chat_was_left(home: UserHome) -> None:
+    slow = {"thinking": "again and " * 300, "text": "The first answer.", "delay_ms": 20}
+    script = [slow, {"thinking": "Hm.", "text": "The second answer."}]
+    with running_simulator("vllm", script) as simulator:
+        home.use_simulators(simulator)
+        with terminal([*COMMAND, "--model", "vllm/qwen3-8b"]) as screen:
+            screen.sees("Ask anything", "vllm/qwen3-8b")
+            screen.type("Go on.")
+            screen.press("Enter")
+            screen.sees("again and")
+            screen.type("And then?")
+            screen.sees("│ And then?")
+            screen.press("Enter")
+            screen.sees("Waiting for this answer", "… And then?", "Esc stops", "│ Ask anything")
+            screen.press("C-q")
+            screen.sees("exit code 0")
+            assert "The second answer." not in screen.scroll_back
+        with terminal([*COMMAND, "--continue"]) as screen:
+            screen.sees("The first answer.", "And then?", "The second answer.", "│ Ask anything")
+            screen.press("C-q")
+            screen.sees("exit code 0")
+
+
 def test_chat_without_a_terminal_says_what_to_use(
     home: UserHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

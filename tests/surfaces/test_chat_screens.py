@@ -82,6 +82,18 @@ async def approval(chat: ChatPilot) -> None:
     assert conversation.outer_size.width == width, "the text would be wrapped again"
 
 
+async def waiting(chat: ChatPilot) -> None:
+    await chat.type("What is 4+4?")
+    await chat.until(lambda: chat.called("ask"))
+    chat.backend.last_turn().say(TurnStarted("", "island"), step_ms=0)
+    for question in (
+        "And 5+5?",
+        "What is the largest sum that fits into this line, and why is it not larger?",
+    ):
+        await chat.type(question)
+        await chat.until(lambda: not chat.chat.composer.area.text)
+
+
 async def lost(chat: ChatPilot) -> None:
     chat.backend.unreachable = "Nobody listens on http://127.0.0.1:8321."
     await chat.until(lambda: chat.chat.query_one("#status").has_class("-lost"))
@@ -143,6 +155,7 @@ STATES: Mapping[str, Callable[[ChatPilot], Awaitable[None]]] = {
     "conversation": conversation,
     "thinking_open": thinking_open,
     "approval": approval,
+    "waiting": waiting,
     "lost": lost,
     "sessions": sessions,
     "models": models,

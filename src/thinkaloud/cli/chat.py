@@ -5,6 +5,9 @@ import asyncio
 import os
 import shutil
 import sys
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
@@ -12,8 +15,48 @@ from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, ser
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
+from thinkaloud.client.home import home_folder
+from thinkaloud.client.write_file import locked_folder, replace_file
 from thinkaloud.surfaces.terminal import wrap_text
 from thinkaloud.view import LOCALES
+
+if TYPE_CHECKING:
+    from thinkaloud.surfaces.waiting import Change, Questions
+
+
+class WaitingFile:
+    """Keeps the questions that wait in a file of the user's folder, which all chats of this user share."""
+
+    def __init__(self) -> None:
+        self._path = home_folder() / "waiting.json"
+
+    def read(self, session: str) -> "Questions":
+        """Return the questions of a session."""
+        return self._read().get(session, [])
+
+    def change(self, session: str, change: "Change") -> "Questions":
+        """Replace the questions of a session by what `change` makes of them, and return that."""
+        with locked_folder(self._path):
+            sessions = self._read()
+            before = sessions.pop(session, [])
+            questions = change(before)
+            if questions:
+                sessions[session] = questions
+            if questions != before:
+                replace_file(self._path, msgspec.json.encode(sessions).decode())
+        return questions
+
+    def _read(self) -> "dict[str, Questions]":
+        from thinkaloud.surfaces.waiting import Questions
+
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Questions])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            raise Refused(
+                f"Cannot read the questions that wait in {self._path}: {error}. Repair or remove the file."
+            ) from None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +132,7 @@ async def _chat(options: argparse.Namespace) -> int:
             theme=options.theme or user_config().text("chat.theme") or "dark",
             save_theme=lambda name: ConfigFile().change({"chat.theme": name}),
             default_model=model_name() if backend.address == INSIDE else "",
+            waiting_store=WaitingFile(),
         )
         app = ChatApp(backend, chat_options)
         await app.run_async(mouse=not options.no_mouse)

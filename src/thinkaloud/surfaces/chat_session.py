@@ -1,6 +1,7 @@
 """The sessions that are open in the chat, and their turns. Nothing here knows a widget."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -8,8 +9,11 @@ from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
 from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
 from thinkaloud.surfaces.turn_clock import TurnClock
-from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
+from thinkaloud.transcript import Approval, Block, Ending, Turn, apply, fold_entries
 from thinkaloud.view import OpenState, Policy, UserChoices, toggle_all, view
+
+if TYPE_CHECKING:
+    from thinkaloud.surfaces.waiting import WaitingQuestion
 
 
 class Answerer(msgspec.Struct, frozen=True):
@@ -70,6 +74,16 @@ class ChatTurn:
         self.turn = Turn()
 
     @property
+    def ended_normally(self) -> bool:
+        """Whether the turn has ended and neither failed nor was cancelled."""
+        outcome = self.turn.outcome
+        if self.running or self.error or outcome is None:
+            return False
+        failed = outcome.ending in (Ending.FAILED, Ending.CANCELLED)
+        # An answer that reached its limit is cut off as well, with the provider's own word as the cause.
+        return not failed and outcome.cause != Ending.CUT_OFF
+
+    @property
     def version_text(self) -> str:
         """Which version of several this is, as in `2/3`; empty if it is the only one."""
         if self.id not in self.versions:
@@ -95,6 +109,8 @@ class ChatSession:
         """Whether a turn ended while another session was on the screen."""
         self.draft = ""
         """What was typed and not sent."""
+        self.waiting: list[WaitingQuestion] = []
+        """The questions that are sent after the turn that runs."""
         self.older_branch = False
         """Whether the turns are not those of the newest branch: an earlier version of a question is shown."""
         self._known: dict[str, ChatTurn] = {}

@@ -16,6 +16,7 @@ from thinkaloud.cli.gateway.connection import (
     GatewayAddress,
     GatewayConnection,
     GatewayLocator,
+    GatewayRefusal,
 )
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
@@ -29,6 +30,7 @@ from thinkaloud.surfaces.backend import (
     Reconnecting,
     Responder,
     Restarted,
+    SessionBusy,
     SessionInfo,
     StreamItem,
 )
@@ -210,12 +212,18 @@ class GatewayClient:
 
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id."""
-        return (await self.start(session, question)).id
+        try:
+            return (await self.start(session, question)).id
+        except GatewayRefusal as error:
+            if error.code == "turn_running":
+                raise SessionBusy(str(error)) from None
+            raise
 
     async def start(self, session: str, question: Question) -> TurnInfo:
         """Start a turn."""
         body = _new_turn(question)
-        path, headers = f"/api/sessions/{session}/turns", {"Idempotency-Key": secrets.token_urlsafe(16)}
+        path = f"/api/sessions/{session}/turns"
+        headers = {"Idempotency-Key": question.key or secrets.token_urlsafe(16)}
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
                 return await self.connection.call("POST", path, TurnInfo, body, headers=headers)

@@ -21,6 +21,7 @@ from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.palette import readable_variables
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.transcript_text import transcript_text
+from thinkaloud.surfaces.waiting import WaitingStore
 from thinkaloud.view import Policy
 
 THEMES = {"dark": "textual-dark", "light": "textual-light"}
@@ -42,6 +43,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
     """The model of the gateway, if it is known here."""
+    waiting_store: WaitingStore | None = None
+    """Keeps the questions that wait; None keeps them until the chat ends."""
     gateway_check_s: float = GATEWAY_CHECK_S
 
 
@@ -61,7 +64,9 @@ class ChatApp(App[str]):
         self.chat_options = options or ChatOptions()
         self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
         self.theme = THEMES[self.chat_options.theme]
-        self.chat_screen = ChatScreen(backend, self.display_settings, self.chat_options.answerer)
+        self.chat_screen = ChatScreen(
+            backend, self.display_settings, self.chat_options.answerer, self.chat_options.waiting_store
+        )
 
     def get_driver_class(self) -> type[Driver]:
         """Return what reads the terminal; on Windows that of Textual."""

@@ -1,5 +1,6 @@
 """Where the person writes: the prompt, what is attached to it, and the question that is being edited."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -16,6 +17,7 @@ from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.commands import COMMANDS, completions
 from thinkaloud.surfaces.tui.keys import run_own_binding
+from thinkaloud.surfaces.waiting import WaitingQuestion
 
 
 class PromptArea(TextArea):
@@ -110,8 +112,11 @@ class Composer(Vertical):
     Composer PromptArea .text-area--placeholder { color: $text-muted; }
     """
 
+    class WaitingRecalled(Message):
+        """The person wants to edit the last question that waits."""
+
     class Submitted(Message):
-        """The person sent a text."""
+        """The person sent a text, or pressed Enter in an empty prompt."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -123,6 +128,10 @@ class Composer(Vertical):
         self.attachments: list[Attachment] = []
         self.edited: ChatTurn | None = None
         """The turn whose question is being edited."""
+        self.edited_waiting: WaitingQuestion | None = None
+        """The waiting question that is being edited."""
+        self.waiting: Sequence[WaitingQuestion] = ()
+        """The questions that wait. ↑ in an empty prompt edits the last one."""
         self._history: list[str] = []
         self._recalled = 0
 
@@ -174,9 +183,16 @@ class Composer(Vertical):
         self.show_line()
         self.area.focus()
 
+    def edit_waiting(self, question: WaitingQuestion) -> None:
+        """Edit a question that waits."""
+        self.edited_waiting = question
+        self.fill(question.prompt)
+        self.show_line()
+        self.area.focus()
+
     def leave_edit(self) -> None:
         """Stop editing, and empty the prompt."""
-        self.edited = None
+        self.edited = self.edited_waiting = None
         self.area.text = ""
         self.show_line()
 
@@ -196,6 +212,8 @@ class Composer(Vertical):
         parts = [f"📎 {clean(attachment.name)}" for attachment in self.attachments]
         if self.edited is not None:
             parts.insert(0, self._words.text("editing"))
+        if self.edited_waiting is not None:
+            parts.insert(0, self._words.text("waiting.editing"))
         if names := completions(self.area.text):
             parts = [f"{name} {self._words.arguments(COMMANDS[name[1:]])}".strip() for name in names[:6]]
         line = self.query_one("#composer-line", Static)
@@ -208,11 +226,13 @@ class Composer(Vertical):
 
     @on(PromptArea.Sent)
     def _sent(self) -> None:
-        if self.area.text.strip() or self.attachments:
-            self.post_message(self.Submitted(self.area.text))
+        self.post_message(self.Submitted(self.area.text))
 
     @on(PromptArea.Recalled)
     def _recall(self, event: PromptArea.Recalled) -> None:
+        if event.step < 0 and self.waiting and not self._recalled and not self.area.text:
+            self.post_message(self.WaitingRecalled())
+            return
         place = self._recalled + event.step
         if -len(self._history) <= place <= 0 and (self._recalled or not self.area.text):
             self._recalled = place

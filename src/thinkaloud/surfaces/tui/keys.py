@@ -50,6 +50,7 @@ PLACE_KEYS = (
     ("tab", "key.tab"),
     ("e, c, r", "key.on_question"),
     ("left, right", "key.on_version"),
+    ("e, d", "key.on_waiting"),
     ("n, r, d, x", "key.on_session"),
     ("ctrl+c", "key.copy_selection"),
     ("ctrl+p", "key.palette"),
