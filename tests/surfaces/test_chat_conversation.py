@@ -7,6 +7,7 @@ from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
 from thinkaloud.canon import BlockGrew, Entry
+from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.conversation import ConversationView
@@ -219,3 +220,37 @@ def test_answer_that_arrives_before_its_exchange_is_on_the_screen_is_drawn() -> 
         await chat.sees("The quick answer")
 
     run_chat(act)
+
+
+def _styles_of(chat: ChatPilot, word: str) -> list[bool]:
+    """Return for each piece of the screen that is exactly this word whether it is drawn in reverse."""
+    strips = chat.app.screen._compositor.render_strips()
+    segments = [segment for strip in strips for segment in strip if segment.text == word]
+    return [bool(segment.style and segment.style.reverse) for segment in segments]
+
+
+@pytest.mark.parametrize("policy", [{"preset": "default"}, {"preset": "default", "show_thinking": False}])
+def test_search_hit_in_a_thought_opens_its_block_and_shows_the_marked_word(policy: dict[str, object]) -> None:
+    backend = MemoryBackend()
+    thought = "A line of the thought.\n" * 400 + "Here is the needle.\n" + "More lines.\n" * 400
+    exchanges = [(f"Question {n}", thought if n == 20 else "Hm.", f"Answer {n}") for n in range(40)]
+    session = backend.add_session("Long", exchanges).id
+    backend.saved.display = policy
+    turn = backend.turns_by_session[session][20].id
+    snippet = "Here is the needle."
+    backend.places = [
+        FoundText(session=session, turn=turn, kind="thought", block=0, snippet=snippet, marks=((12, 18),))
+    ]
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+s")
+        await chat.until(lambda: chat.app.screen is not chat.chat)
+        await chat.press(*"needle", "ctrl+t")
+        await chat.sees("1 place")
+        await chat.press("enter")
+        await chat.until(lambda: chat.app.screen is chat.chat)
+        await chat.sees("Here is the needle.")
+        await chat.settles()
+        assert _styles_of(chat, "needle") == [True]
+
+    run_chat(act, backend=backend)

@@ -88,7 +88,7 @@ async def waiting(chat: ChatPilot) -> None:
     chat.backend.last_turn().say(TurnStarted("", "island"), step_ms=0)
     for question in (
         "And 5+5?",
-        "What is the largest sum that fits into this line, and why is it not larger?",
+        "What is the largest sum that fits into this line, and why no larger one?",
     ):
         await chat.type(question)
         await chat.until(lambda: not chat.chat.composer.area.text)

@@ -82,6 +82,8 @@ class FoundText(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     kind: str
     """`prompt`, `answer`, `tool` or `thought`."""
+    block: int | None = None
+    """The number of the block in its turn; None in a prompt."""
     snippet: str
     marks: tuple[tuple[int, int], ...] = ()
     session_title: str = ""

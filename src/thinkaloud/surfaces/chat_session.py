@@ -10,7 +10,7 @@ from thinkaloud.canon.requests import Image
 from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
 from thinkaloud.surfaces.turn_clock import TurnClock
 from thinkaloud.transcript import Approval, Block, Ending, Turn, apply, fold_entries
-from thinkaloud.view import OpenState, Policy, UserChoices, toggle_all, view
+from thinkaloud.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.waiting import WaitingQuestion
@@ -68,6 +68,15 @@ class ChatTurn:
     def now_ms(self) -> int | None:
         """Return the time on the clock of the turn: that of the last entry, and what has passed since."""
         return self._clock.now_ms() if self.running else None
+
+    def open_block(self, number: int, policy: Policy) -> None:
+        """Open a block and everything around it, as if the person had."""
+        choices = self.choices.current(policy)
+        choices[PANEL] = True
+        block: int | None = number
+        while block is not None and block < len(self.turn.blocks):
+            choices[block] = True
+            block = self.turn.blocks[block].parent
 
     def restart(self) -> None:
         """Forget the entries: the stream begins again at the first one."""

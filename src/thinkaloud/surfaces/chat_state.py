@@ -144,7 +144,9 @@ class ChatState:
         self, chat: ChatSession, prompt: str, attachments: list[Attachment], replaces: str = ""
     ) -> ChatTurn:
         """Ask a question and return its turn."""
-        question = WaitingQuestion(prompt=prompt, attachments=tuple(attachments), answerer=self.answerer)
+        question = WaitingQuestion(
+            prompt=prompt, attachments=tuple(attachments), answerer=self.answerer, key=""
+        )
         return await self._ask(chat, question, replaces)
 
     async def _ask(self, chat: ChatSession, asked: WaitingQuestion, replaces: str = "") -> ChatTurn:

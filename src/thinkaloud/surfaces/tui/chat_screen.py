@@ -224,16 +224,14 @@ class ChatScreen(Screen[None]):
 
     # Which session is shown.
 
-    async def open_session(self, session: str, turn: str = "") -> None:
-        """Show a session, and a turn of it if one is given."""
+    async def open_session(self, session: str) -> None:
+        """Show a session."""
         chat = await self.state.load(session)
         self._show(chat)
         for chat_turn in chat.turns:
             if chat_turn.running:
                 self.run_flow(self.state.follow(chat, chat_turn))
         self.run_flow(self.state.run_waiting(chat))
-        if turn:
-            self.call_after_refresh(self.conversation.scroll_to_turn, turn)
 
     def show_new(self) -> None:
         """Show an empty session. It is created with its first question."""

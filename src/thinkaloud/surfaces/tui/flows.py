@@ -242,7 +242,8 @@ async def search(screen: "ChatScreen", text: str = "") -> None:
     window = SearchScreen(screen.state.backend, screen.display_settings.words, text)
     place = await screen.chat_app.push_screen_wait(window)
     if place is not None:
-        await screen.open_session(place.session, place.turn)
+        await screen.open_session(place.session)
+        screen.call_after_refresh(screen.conversation.show_found, place)
 
 
 async def attach(screen: "ChatScreen", path: str) -> None:

@@ -59,7 +59,8 @@ class ThinkingPanel(LineView, can_focus=True):
         self.turn, self.policy, self.locale = turn, policy, locale
         self.view: ThinkingView | None = None
         """What is drawn; None if the turn has no thinking."""
-        self._user_choices = UserChoices(choices)
+        self._user_choices = UserChoices()
+        self.choices.update(choices or {})
         self._clock = clock
         self._current_key = PANEL
         self._rows: list[PanelRow] = []
