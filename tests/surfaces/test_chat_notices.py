@@ -164,7 +164,7 @@ def test_quitting_reads_the_running_turn_to_its_end(capsys: pytest.CaptureFixtur
     turn.end()
     asyncio.run(app.finish_turns())
     assert "A turn of this chat still runs" in capsys.readouterr().err
-    assert "All of the answer." in app.transcript
+    assert "All of the answer." in app.transcript(100)
     assert app.closing_lines(turns_go_on=True) == [f"To go on: thinkaloud chat -s {app.shown_session}"]
 
 

@@ -4,7 +4,9 @@ import argparse
 import asyncio
 import os
 import shutil
+import signal
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +19,6 @@ from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.write_file import locked_folder, replace_file
-from thinkaloud.surfaces.terminal import wrap_text
 from thinkaloud.view import LOCALES
 
 if TYPE_CHECKING:
@@ -118,6 +119,25 @@ def run_chat(options: argparse.Namespace) -> int:
     return asyncio.run(_chat(options))
 
 
+def _leave_on_hangup(leave: Callable[[], None]) -> None:
+    """Leave the chat when its terminal is closed, as Ctrl+Q does, and write nothing more.
+
+    Without this the process would end at once, and with it the turns of other commands in its gateway. The
+    handler stays until the process ends, for it may still wait for turns.
+    """
+    if sys.platform == "win32":
+        return
+
+    def hang_up() -> None:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__):
+            if stream is not None:
+                os.dup2(nowhere, stream.fileno())
+        leave()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hang_up)
+
+
 async def _chat(options: argparse.Namespace) -> int:
     from thinkaloud.surfaces.chat_session import Answerer
     from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
@@ -135,14 +155,15 @@ async def _chat(options: argparse.Namespace) -> int:
             waiting_store=WaitingFile(),
         )
         app = ChatApp(backend, chat_options)
+        _leave_on_hangup(app.exit)
         await app.run_async(mouse=not options.no_mouse)
         inside = backend.address == INSIDE
         try:
             if inside:  # the gateway ends with this process, so its turns have to end before
                 await app.finish_turns()
         finally:
-            if app.transcript:
-                print(wrap_text(app.transcript, shutil.get_terminal_size().columns))
+            if transcript := app.transcript(shutil.get_terminal_size().columns):
+                print(transcript)
             for line in app.closing_lines(turns_go_on=not inside):
                 print(line, file=sys.stderr)
         return app.return_code or EXIT_OK

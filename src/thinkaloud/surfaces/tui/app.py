@@ -48,8 +48,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     gateway_check_s: float = GATEWAY_CHECK_S
 
 
-class ChatApp(App[str]):
-    """The application. It returns the transcript of the session that was shown last."""
+class ChatApp(App[None]):
+    """The application. After its end, `transcript` has the session that was shown last."""
 
     CSS = WINDOW_CSS
     TITLE = "Thinkaloud"
@@ -98,11 +98,10 @@ class ChatApp(App[str]):
         """The id of the session that is shown; empty for one without a question."""
         return self.chat_screen.chat.info.id if self.chat_screen.chat else ""
 
-    @property
-    def transcript(self) -> str:
-        """The transcript of the session that is shown; empty for one without a question."""
+    def transcript(self, columns: int) -> str:
+        """Return the session that is shown as it looks; empty for one without a question."""
         chat = self.chat_screen.chat
-        return "" if chat is None else transcript_text(chat, self.display_settings)
+        return "" if chat is None else transcript_text(chat, self.display_settings, columns)
 
     @property
     def _turns_run(self) -> bool:
@@ -182,9 +181,10 @@ class ChatApp(App[str]):
             self.push_screen(CommandPalette(placeholder=placeholder))
 
     def action_help_quit(self) -> None:
-        """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
-        self.show_notice(self.display_settings.words.text("quit.how"))
+        """Leave a window by Ctrl+C. On the chat itself the screen takes this key."""
+        if self.screen is not self.chat_screen:
+            self.screen.dismiss()
 
     async def action_quit(self) -> None:
-        """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""
-        self.exit(self.transcript)
+        """Leave the chat. Running turns go on in the gateway."""
+        self.exit()

@@ -6,6 +6,7 @@ that keys are answered meanwhile.
 
 import asyncio
 from collections.abc import Coroutine
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, on
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp
 
 
+QUIT_S = 2.0
+"""Within this time, a second Ctrl+C quits."""
 _PLACES: dict[type, str] = {
     SessionList: "status.list",
     QuestionView: "status.question",
@@ -77,6 +80,8 @@ class ChatScreen(Screen[None]):
         """The session that is shown; None for one that has no question yet."""
         self._gateway_lost = ""
         self._asking = False
+        self._interrupted_s = -QUIT_S
+        """When Ctrl+C was pressed last."""
 
     @property
     def chat_app(self) -> "ChatApp":
@@ -435,6 +440,32 @@ class ChatScreen(Screen[None]):
             self.leave_sessions()
         else:
             self.run_flow(flows.stop(self))
+
+    def action_interrupt(self) -> None:
+        """Copy the selected text, else empty the prompt, else stop the running turn; pressed again, quit."""
+        composer = self.composer
+        if selected := self.get_selected_text() or composer.area.selected_text:
+            self.app.copy_to_clipboard(selected)
+            return
+        again = monotonic() - self._interrupted_s < QUIT_S
+        running = self.chat is not None and self.chat.running_turn is not None
+        if composer.area.text or composer.edited is not None or composer.edited_waiting is not None:
+            composer.take()
+            self.leave_edit()
+            if running:  # the next one stops the turn
+                return
+        elif again:
+            self.app.exit()
+            return
+        elif running:
+            self.run_flow(flows.stop(self))
+        self._interrupted_s = monotonic()
+        self.chat_app.show_notice(self.display_settings.words.text("quit.again"))
+
+    def action_leave(self) -> None:
+        """Leave the chat, if the prompt is empty."""
+        if not self.composer.area.text:
+            self.app.exit()
 
     def action_toggle_sessions(self) -> None:
         """Show the list of sessions and go there, or hide it."""

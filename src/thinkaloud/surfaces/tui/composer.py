@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -26,6 +27,7 @@ class PromptArea(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", show=False),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False),
+        Binding("ctrl+underscore", "undo", show=False),
     ]
 
     class Sent(Message):
@@ -51,6 +53,12 @@ class PromptArea(TextArea):
     def action_send(self) -> None:
         """Send the text."""
         self.post_message(self.Sent())
+
+    def action_delete_right(self) -> None:
+        """Delete the next character. In an empty prompt the key is for the chat, which Ctrl+D leaves."""
+        if not self.text:
+            raise SkipAction
+        super().action_delete_right()
 
     def action_newline(self) -> None:
         """Start a new line."""

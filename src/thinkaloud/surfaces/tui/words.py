@@ -81,7 +81,7 @@ TEXTS: Texts = {
         "O turno continua no gateway; abra a conversa de novo para ler a resposta.",
     ),
     "quit.go_on": ("To go on: {name}", "Para continuar: {name}"),
-    "quit.how": ("Ctrl+Q quits.", "Ctrl+Q sai."),
+    "quit.again": ("Press Ctrl+C again to quit.", "Pressione Ctrl+C de novo para sair."),
     "replay.keys": (
         "Space pauses · ← → 5 s · + − speed · Esc leaves",
         "Espaço pausa · ← → 5 s · + − velocidade · Esc sai",
@@ -127,6 +127,13 @@ TEXTS: Texts = {
         "Run or deny (approval; Tab goes there)",
         "Executar ou negar (aprovação; Tab vai até lá)",
     ),
+    "key.interrupt": (
+        "Copy, empty the prompt or stop; twice quits",
+        "Copiar, esvaziar o campo ou parar; duas vezes sai",
+    ),
+    "key.suspend": ("Suspend; fg comes back", "Suspender; fg volta"),
+    "key.undo": ("Undo (prompt)", "Desfazer (pergunta)"),
+    "key.leave": ("Quit (empty prompt)", "Sair (campo vazio)"),
     "key.palette": ("Command palette", "Paleta de comandos"),
     "key.quit": ("Quit; running turns go on", "Sair; os turnos continuam"),
     "argument.name": ("NAME", "NOME"),
