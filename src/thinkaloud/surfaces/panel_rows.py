@@ -5,7 +5,7 @@ steps, and the status below them. The others show the header of the view. A thou
 itself; several steps are a list below the header. A surface turns rows into its own widgets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -100,14 +100,19 @@ class MarkerRow(msgspec.Struct, frozen=True):
 PanelRow = HeaderRow | ThoughtRow | NewestLineRow | PassageRow | FooterRow | MarkerRow
 
 
-def panel_rows(view: ThinkingView, policy: Policy, words: Words) -> list[PanelRow]:
-    """Return the rows of a panel from top to bottom; none if it is hidden."""
-    return list(_PanelRows(view, policy, words).rows())
+def panel_rows(
+    view: ThinkingView, policy: Policy, words: Words, blocks: Sequence[Block] = ()
+) -> list[PanelRow]:
+    """Return the rows of a panel from top to bottom; none if it is hidden.
+
+    `blocks` are those of the turn. With them, the steps show what their tools are for.
+    """
+    return list(_PanelRows(view, policy, words, blocks).rows())
 
 
 class _PanelRows:
-    def __init__(self, view: ThinkingView, policy: Policy, words: Words) -> None:
-        self._view, self._words = view, words
+    def __init__(self, view: ThinkingView, policy: Policy, words: Words, blocks: Sequence[Block]) -> None:
+        self._view, self._words, self._turn_blocks = view, words, blocks
         self._blocks = {block.block: block for block in view.blocks}
         self._bar = policy.header is HeaderStyle.SUMMARY
         self._first_words = policy.header is HeaderStyle.PREVIEW
@@ -209,15 +214,21 @@ class _PanelRows:
             if step.kind is Kind.REASONING:
                 yield from self._thought_body(step, depth)
             elif step.open is OpenState.EXPANDED:
-                if step.text:
-                    yield PassageRow(block=step.block, text=step.text, depth=depth)
+                for text in (self._description(step), step.text):
+                    if text:
+                        yield PassageRow(block=step.block, text=text, depth=depth)
                 if step.result:
                     waiting.append(PassageRow(block=step.block, text=step.result, depth=depth, result=True))
                 waiting += [(child, depth + 1) for child in reversed(step.steps)]
 
+    def _description(self, step: StepView) -> str:
+        """Return what the tool of a step is for, as its docstring or its server says; empty if unknown."""
+        return self._turn_blocks[step.block].description if step.block < len(self._turn_blocks) else ""
+
     def _step_header(self, step: StepView, depth: int) -> HeaderRow:
         expanded = step.open is OpenState.EXPANDED
-        label, facts, text = step.label, (), "" if expanded else step.text  # type: str, tuple[str, ...], str
+        given = step.text or self._description(step)
+        label, facts, text = step.label, (), "" if expanded else given  # type: str, tuple[str, ...], str
         if step.kind is Kind.REASONING:
             first_words = self._preview(step)
             if self._quotes and step.status is ThinkingState.DONE and first_words:

@@ -75,7 +75,9 @@ class ThinkingPanel(LineView, can_focus=True):
     def redraw(self) -> None:
         """Draw the turn as it is now."""
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
-        self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
+        self._rows = []
+        if self.view is not None:
+            self._rows = panel_rows(self.view, self.policy, Words(self.locale), self.turn.blocks)
         sections = panel_sections(self._rows, self.policy, self._source)
         self._source.forget_unused(sections)
         self.display = bool(sections)
