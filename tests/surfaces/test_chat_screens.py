@@ -15,7 +15,7 @@ from tests.surfaces.memory_backend import MemoryBackend
 from textual.screen import ModalScreen
 
 from thinkaloud.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Kind, TurnStarted
-from thinkaloud.surfaces.backend import FoundText
+from thinkaloud.surfaces.backend import FoundText, TurnCost
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.view import LOCALES
 
@@ -48,6 +48,10 @@ def _backend() -> MemoryBackend:
     thought = "Two and two. I know this one.\nLet me count on my fingers to be sure: one, two, three, four."
     backend.add_session(
         "Sum of two numbers", [("What is 2+2?", thought, ANSWER), ("And 3+3?", "Six.", "It is 6.")]
+    )
+    last = backend.last_turn().id
+    backend.costs[last] = TurnCost(
+        input_tokens=1234, output_tokens=56, usd="0.00123", context_tokens=1290, context_window=128_000
     )
     backend.places = [
         FoundText(session="s1", turn="t2", kind="answer", snippet="a trip to Lisbon", marks=((10, 16),)),

@@ -115,6 +115,18 @@ class DisplayPreferences(msgspec.Struct, kw_only=True):
     """The model that answers if nothing else names one; empty for the gateway's own. It is not saved."""
 
 
+class TurnCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn used. None is unknown, never zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: str | None = None
+    """US dollars as decimal text."""
+    context_tokens: int | None = None
+    """The tokens of the last request and its reply: what the conversation takes in the context window."""
+    context_window: int | None = None
+
+
 class Reconnecting(msgspec.Struct, frozen=True):
     """The stream of a turn was cut and is being resumed."""
 
@@ -167,6 +179,9 @@ class Backend(Protocol):
 
     def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
         """Yield the entries of an ended turn with their pauses."""
+
+    async def cost(self, turn: str) -> TurnCost:
+        """Return what a turn used so far."""
 
     async def cancel(self, turn: str) -> None:
         """Stop a running turn."""

@@ -7,7 +7,7 @@ import msgspec
 
 from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
-from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
+from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo, TurnCost
 from thinkaloud.surfaces.turn_clock import TurnClock
 from thinkaloud.transcript import Approval, Block, Ending, Turn, apply, fold_entries
 from thinkaloud.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
@@ -42,6 +42,8 @@ class ChatTurn:
         """Whether the entries reach the disk of the gateway."""
         self.error = ""
         """Why the question could not be asked, or its stream not be read."""
+        self.cost: TurnCost | None = None
+        """What the turn used; None if that was not read yet."""
         self._clock = TurnClock()
 
     @classmethod

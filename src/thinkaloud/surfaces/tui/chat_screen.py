@@ -178,6 +178,8 @@ class ChatScreen(Screen[None]):
             self._show_approval()
             self._show_waiting()
             self._show_status()
+            if not chat_turn.running and chat_turn.id:
+                self.run_flow(self._read_cost(chat_turn))
 
     def turn_restarted(self, session: ChatSession, chat_turn: ChatTurn) -> None:
         """Draw a turn again from its first entry."""
@@ -237,6 +239,13 @@ class ChatScreen(Screen[None]):
             if chat_turn.running:
                 self.run_flow(self.state.follow(chat, chat_turn))
         self.run_flow(self.state.run_waiting(chat))
+        if chat.turns and not chat.turns[-1].running:
+            self.run_flow(self._read_cost(chat.turns[-1]))
+
+    async def _read_cost(self, chat_turn: ChatTurn) -> None:
+        """Show what a turn used in the line below."""
+        chat_turn.cost = await self.state.backend.cost(chat_turn.id)
+        self._show_status()
 
     def show_new(self) -> None:
         """Show an empty session. It is created with its first question."""
