@@ -1,5 +1,6 @@
 """`thinkaloud chat` in a real terminal: keys, mouse clicks, the scroll-back, a gateway that is killed."""
 
+import re
 import shlex
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from tests.cli.tmux import terminal
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
+from thinkaloud.cli.chat import terminal_theme
+from thinkaloud.simulators import Simulator
 
 COMMAND = [sys.executable, "-m", "thinkaloud", "chat"]
 SLOW = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
@@ -198,6 +201,57 @@ def test_closing_the_terminal_waits_for_the_turns_of_other_commands(home: UserHo
                 screen.tmux("kill-server")
                 answer, _ = other.communicate(timeout=PATIENCE_S)
         assert (other.returncode, answer) == (0, "All of the answer.\n")
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, True),
+        ({"CLICOLOR": "0"}, False),
+        ({"CLICOLOR": "0", "CLICOLOR_FORCE": "1"}, True),
+    ],
+)
+def test_chat_draws_no_colour_if_the_environment_forbids_it(
+    home: UserHome, variables: dict[str, str], coloured: bool
+) -> None:
+    with terminal(COMMAND, variables=variables) as screen:
+        screen.sees("Ask anything", "? keys")
+        assert bool(screen.colours) is coloured
+        screen.press("C-q")
+        screen.sees("exit code 0")
+
+
+def test_attached_chat_speaks_the_language_of_its_own_environment(
+    home: UserHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "en_US.UTF-8")
+    with serving(), terminal(COMMAND, variables={"LANG": "pt_BR.UTF-8"}) as screen:
+        screen.sees("Pergunte algo")
+        screen.press("C-q")
+        screen.sees("exit code 0")
+
+
+def test_light_terminal_gets_the_light_theme() -> None:
+    assert [terminal_theme({"COLORFGBG": value}) for value in ("0;15", "0;default;7", "15;0", "")] == [
+        "light",
+        "light",
+        "dark",
+        "dark",
+    ]
+
+
+def test_line_below_tells_what_a_turn_used(deepseek: Simulator) -> None:
+    with terminal([*COMMAND, "--model", "deepseek/deepseek-v4-pro"], columns=160) as screen:
+        screen.sees("Ask anything")
+        screen.type("How much?")
+        screen.press("Enter")
+        screen.sees("It is 42.", " tokens · ", "context", "? keys")
+        assert re.search(r"\d+ \+ \d+ tokens · (\$0\.\d+|cost unknown)", screen.text)
+        screen.press("C-q")
+        screen.sees("exit code 0")
 
 
 def test_chat_without_a_terminal_says_what_to_use(

@@ -6,13 +6,13 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.console import EXIT_OK, chosen_colours
 from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
@@ -138,6 +138,12 @@ def _leave_on_hangup(leave: Callable[[], None]) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hang_up)
 
 
+def terminal_theme(environ: Mapping[str, str]) -> str:
+    """Return the theme that fits the terminal: light if COLORFGBG names a light background, else dark."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if background in ("7", "15") else "dark"
+
+
 async def _chat(options: argparse.Namespace) -> int:
     from thinkaloud.surfaces.chat_session import Answerer
     from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
@@ -145,11 +151,15 @@ async def _chat(options: argparse.Namespace) -> int:
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
+        config = user_config()
+        colours = chosen_colours(os.environ) is not False
         chat_options = ChatOptions(
             answerer=Answerer(options.model, options.agent, options.thinking),
             session=session,
-            language=options.language,
-            theme=options.theme or user_config().text("chat.theme") or "dark",
+            # A gateway on this machine may have been started in another language.
+            language=options.language or ("" if options.server else config.language),
+            theme=options.theme or config.text("chat.theme") or terminal_theme(os.environ),
+            colours=colours,
             save_theme=lambda name: ConfigFile().change({"chat.theme": name}),
             default_model=model_name() if backend.address == INSIDE else "",
             waiting_store=WaitingFile(),

@@ -1,5 +1,6 @@
 """The chat in a terminal. `ChatApp` holds the gateway, the preferences and the theme."""
 
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
@@ -39,6 +40,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
+    colours: bool = True
+    """Whether colours are drawn. Without them only bold, dim, underlined and reversed text is."""
     save_theme: Callable[[str], None] | None = None
     """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
@@ -51,7 +54,10 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ChatApp(App[None]):
     """The application. After its end, `transcript` has the session that was shown last."""
 
-    CSS = WINDOW_CSS
+    CSS = f"""{WINDOW_CSS}
+    ChatApp:nocolor OptionList > .option-list--option-highlighted {{ text-style: reverse; }}
+    ChatApp:nocolor QuestionView:focus {{ text-style: bold; }}
+    """
     TITLE = "Thinkaloud"
     ENABLE_COMMAND_PALETTE = True
     HORIZONTAL_BREAKPOINTS = _WIDTHS
@@ -59,9 +65,13 @@ class ChatApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(self, backend: Backend, options: ChatOptions | None = None) -> None:
-        super().__init__()
-        self.backend = backend
         self.chat_options = options or ChatOptions()
+        # Textual reads the variable once. Without its own colours it would draw shades of grey.
+        os.environ.pop("NO_COLOR", None)
+        if not self.chat_options.colours:
+            os.environ["NO_COLOR"] = "1"
+        super().__init__(ansi_color=None if self.chat_options.colours else True)
+        self.backend = backend
         self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
         self.theme = THEMES[self.chat_options.theme]
         self.chat_screen = ChatScreen(

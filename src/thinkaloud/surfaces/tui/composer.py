@@ -28,6 +28,7 @@ class PromptArea(TextArea):
         Binding("enter", "send", show=False),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False),
         Binding("ctrl+underscore", "undo", show=False),
+        Binding("ctrl+c", "screen.interrupt", show=False),
     ]
 
     class Sent(Message):

@@ -62,9 +62,15 @@ PLACE_KEYS = (
 """Keys that work where the focus is, and those of the application."""
 
 
+_IN_ORDER = ("escape", "ctrl+c")
+"""Keys that are not taken before those that were typed into the prompt."""
+
+
 def bindings() -> list[BindingType]:
     """Return the bindings of the screen. They come before the keys of the prompt."""
-    keys = [Binding(key.keys, key.action, show=False, priority=key.keys != "escape") for key in CHAT_KEYS]
+    keys = [
+        Binding(key.keys, key.action, show=False, priority=key.keys not in _IN_ORDER) for key in CHAT_KEYS
+    ]
     return [*keys, Binding("ctrl+d", "leave", show=False)]
 
 
