@@ -6,9 +6,9 @@ from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and
 from thinkaloud.canon import Refused, TurnFailed
 from thinkaloud.surfaces.backend import Question, SessionBusy
 from thinkaloud.surfaces.chat_session import Answerer
+from thinkaloud.surfaces.question_queue import WaitingInMemory
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.waiting_list import WaitingList
-from thinkaloud.surfaces.waiting import WaitingInMemory
 
 
 class BusyBackend(MemoryBackend):

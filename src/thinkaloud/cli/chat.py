@@ -22,7 +22,7 @@ from thinkaloud.client.write_file import locked_folder, replace_file
 from thinkaloud.view import LOCALES
 
 if TYPE_CHECKING:
-    from thinkaloud.surfaces.waiting import Change, Questions
+    from thinkaloud.surfaces.question_queue import Change, Questions
 
 
 class WaitingFile:
@@ -48,7 +48,7 @@ class WaitingFile:
         return questions
 
     def _read(self) -> "dict[str, Questions]":
-        from thinkaloud.surfaces.waiting import Questions
+        from thinkaloud.surfaces.question_queue import Questions
 
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Questions])

@@ -13,7 +13,7 @@ from thinkaloud.transcript import Approval, Block, Ending, Turn, apply, fold_ent
 from thinkaloud.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
 
 if TYPE_CHECKING:
-    from thinkaloud.surfaces.waiting import WaitingQuestion
+    from thinkaloud.surfaces.question_queue import WaitingQuestion
 
 
 class Answerer(msgspec.Struct, frozen=True):

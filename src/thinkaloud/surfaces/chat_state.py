@@ -2,7 +2,7 @@
 
 It talks to the gateway and calls `Listener` methods when something changed. A turn is followed until it has
 ended, whichever session is shown. `unfollowed` names the turns whose stream was lost. After a turn that ended
-normally, the first question that waits in its session is sent (see `waiting`).
+normally, the first question that waits in its session is sent (see `question_queue`).
 """
 
 from typing import Protocol
@@ -23,7 +23,7 @@ from thinkaloud.surfaces.backend import (
     StreamItem,
 )
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.waiting import Questions, WaitingInMemory, WaitingQuestion, WaitingStore
+from thinkaloud.surfaces.question_queue import Questions, WaitingInMemory, WaitingQuestion, WaitingStore
 
 SESSIONS_PER_PAGE = 50
 

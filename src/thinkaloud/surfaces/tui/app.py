@@ -15,6 +15,7 @@ from textual.screen import Screen
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
 from thinkaloud.surfaces.chat_session import Answerer
+from thinkaloud.surfaces.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
@@ -22,7 +23,6 @@ from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.palette import readable_variables
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.transcript_text import transcript_text
-from thinkaloud.surfaces.waiting import WaitingStore
 from thinkaloud.view import Policy
 
 THEMES = {"dark": "textual-dark", "light": "textual-light"}

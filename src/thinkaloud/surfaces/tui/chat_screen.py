@@ -21,6 +21,7 @@ from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, SessionBusy
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat_state import ChatState
+from thinkaloud.surfaces.question_queue import WaitingStore
 from thinkaloud.surfaces.tui import flows
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
@@ -34,7 +35,6 @@ from thinkaloud.surfaces.tui.session_list import SessionList
 from thinkaloud.surfaces.tui.status_line import StatusLine
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.waiting_list import WaitingList
-from thinkaloud.surfaces.waiting import WaitingStore
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp

@@ -14,11 +14,11 @@ from textual.widgets import Static, TextArea
 
 from thinkaloud.surfaces.attachments import Attachment, image_path
 from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.surfaces.question_queue import WaitingQuestion
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.commands import COMMANDS, completions
 from thinkaloud.surfaces.tui.keys import run_own_binding
-from thinkaloud.surfaces.waiting import WaitingQuestion
 
 
 class PromptArea(TextArea):

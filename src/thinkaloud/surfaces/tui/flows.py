@@ -14,13 +14,13 @@ from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.attachments import read_attachment
 from thinkaloud.surfaces.backend import Responder, SessionInfo
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.question_queue import WaitingQuestion
 from thinkaloud.surfaces.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
-from thinkaloud.surfaces.waiting import WaitingQuestion
 from thinkaloud.view import (
     LOCALES,
     PRESETS,

@@ -9,9 +9,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from thinkaloud.surfaces.chat_session import ChatSession
+from thinkaloud.surfaces.question_queue import WaitingQuestion
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.waiting import WaitingQuestion
 
 _LONGEST_LINE = 500
 """Characters of a question that are given to the list, which shows one line of them."""
