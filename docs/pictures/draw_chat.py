@@ -86,7 +86,7 @@ class Film:
     def __init__(self) -> None:
         self.frames: list[tuple[int, list[str]]] = []
 
-    async def shoot(self, pilot: Pilot[str], shown_ms: int) -> None:
+    async def shoot(self, pilot: Pilot[None], shown_ms: int) -> None:
         """Add the present screen."""
         await pilot.pause(0.05)
         strips = pilot.app.screen._compositor.render_strips()

@@ -53,7 +53,7 @@ def test_cost_of_a_single_reply_turn() -> None:
     cost = cost_of(turn_with_usage(USAGE_WITH_REASONING), provider="anthropic", at_ms=NOW)
     spent = Consumption(USAGE_WITH_REASONING, usd=PRICE, usd_at_least=PRICE)
     assert cost.turn == spent
-    assert cost.replies == (ReplyCost(spent, CLAUDE, "anthropic"),)
+    assert cost.replies == (ReplyCost(spent, CLAUDE, "anthropic", context_window=200_000),)
     assert cost.priced_by == f"genai-prices {genai_prices.__version__}"
 
 

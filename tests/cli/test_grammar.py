@@ -125,13 +125,17 @@ def test_text_of_standard_input_stands_before_the_question() -> None:
         ({"FORCE_COLOR": "1"}, True),
         ({"FORCE_COLOR": ""}, False),
         ({"FORCE_COLOR": "1", "NO_COLOR": "0"}, False),
+        ({"CLICOLOR_FORCE": "1"}, True),
+        ({"CLICOLOR_FORCE": "0"}, False),
+        ({"CLICOLOR_FORCE": "1", "CLICOLOR": "0"}, True),
+        ({"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
         ({"FORCE_COLOR": "1", "NO_COLOR": ""}, True),
     ],
 )
 def test_no_color_counts_if_it_is_not_empty(
     environ: dict[str, str], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)

@@ -1,14 +1,18 @@
 """A command in a real terminal: tmux on a socket of its own, keys and mouse in, the screen out."""
 
 import os
+import re
 import shlex
 import subprocess
+import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tests.patience import PATIENCE_S
+
+_COLOUR = re.compile("(^|;)(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;|$)")
 
 
 class Terminal:
@@ -31,6 +35,12 @@ class Terminal:
     def text(self) -> str:
         """The text on the screen."""
         return self.tmux("capture-pane", "-p")
+
+    @property
+    def colours(self) -> set[str]:
+        """The colours on the screen, as the escape sequences name them."""
+        sequences = re.findall("\x1b\\[([0-9;]*)m", self.tmux("capture-pane", "-p", "-e"))
+        return {sequence for sequence in sequences if _COLOUR.search(sequence)}
 
     @property
     def scroll_back(self) -> str:
@@ -57,6 +67,14 @@ class Terminal:
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
 
+    def paste(self, text: str) -> None:
+        """Paste a text as a terminal does: between the marks of a paste, if the command asked for them."""
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            self.tmux("load-buffer", file.name)
+        self.tmux("paste-buffer", "-p", "-r", "-d")
+
     def click(self, column: int, row: int) -> None:
         """Click with the left button, as a terminal with SGR mouse reports does; both count from 1."""
         self.type(f"\x1b[<0;{column};{row}M")
@@ -76,12 +94,18 @@ class Terminal:
 
 
 @contextmanager
-def terminal(command: Sequence[str], columns: int = 100, rows: int = 30) -> Iterator[Terminal]:
-    """Run a command in a terminal of this size, then kill what is left of it."""
+def terminal(
+    command: Sequence[str], columns: int = 100, rows: int = 30, variables: Mapping[str, str] | None = None
+) -> Iterator[Terminal]:
+    """Run a command in a terminal of this size, then kill what is left of it.
+
+    `variables` are added to the environment of the command.
+    """
     socket = f"thinkaloud-test-{uuid.uuid4().hex[:12]}"
-    variables = {**os.environ, "TEXTUAL_ANIMATIONS": "none"}
-    variables.pop("NO_COLOR", None)
-    variables.pop("TMUX", None)
+    environment = {**os.environ, "TEXTUAL_ANIMATIONS": "none"}
+    environment.pop("NO_COLOR", None)
+    environment.pop("TMUX", None)
+    environment.update(variables or {})
     shell_line = f'{shlex.join(command)}; echo "exit code $?"; sleep 600'
     subprocess.run(
         [
@@ -98,7 +122,7 @@ def terminal(command: Sequence[str], columns: int = 100, rows: int = 30) -> Iter
             str(rows),
             shell_line,
         ],
-        env=variables,
+        env=environment,
         check=True,
         timeout=PATIENCE_S,
     )

@@ -15,7 +15,7 @@ from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 class ChatPilot:
     """A running chat, and the gateway in memory behind it."""
 
-    def __init__(self, app: ChatApp, pilot: Pilot[str], backend: MemoryBackend) -> None:
+    def __init__(self, app: ChatApp, pilot: Pilot[None], backend: MemoryBackend) -> None:
         self.app, self.pilot, self.backend = app, pilot, backend
 
     @property

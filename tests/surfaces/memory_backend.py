@@ -29,6 +29,7 @@ from thinkaloud.surfaces.backend import (
     Restarted,
     SessionInfo,
     StreamItem,
+    TurnCost,
 )
 from thinkaloud.transcript import fold_entries
 
@@ -115,6 +116,7 @@ class MemoryBackend:
         self.unreachable = ""
         self.refusal = ""
         self.places: list[FoundText] = []
+        self.costs: dict[str, TurnCost] = {}
         self._ids = itertools.count(1)
 
     def add_session(self, title: str, exchanges: Iterable[tuple[str, str, str]] = ()) -> SessionInfo:
@@ -201,6 +203,9 @@ class MemoryBackend:
     async def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
         for entry in self.turns_by_id[turn].entries:
             yield entry
+
+    async def cost(self, turn: str) -> TurnCost:
+        return self.costs.get(turn, TurnCost())
 
     async def cancel(self, turn: str) -> None:
         self._called("cancel", turn)

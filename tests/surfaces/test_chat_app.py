@@ -644,7 +644,7 @@ def test_dragged_text_is_copied_and_ctrl_c_without_a_selection_says_how_to_quit(
     async def act(chat: ChatPilot) -> None:
         await chat.sees("Copy exactly this line")
         await chat.press("ctrl+c")
-        await chat.sees("Ctrl+Q quits.")
+        await chat.sees("Press Ctrl+C again to quit.")
         row = next(n for n, line in enumerate(chat.text.splitlines()) if "Copy exactly" in line)
         column = chat.text.splitlines()[row].index("exactly")
         await chat.pilot.mouse_down(offset=(column, row))

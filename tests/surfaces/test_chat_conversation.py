@@ -6,11 +6,15 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
-from thinkaloud.canon import BlockGrew
+from thinkaloud.canon import BlockGrew, Entry
+from thinkaloud.surfaces.backend import FoundText
+from thinkaloud.surfaces.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.conversation import ConversationView
 from thinkaloud.surfaces.tui.exchange import ExchangeView
 from thinkaloud.surfaces.tui.replay import ReplayScreen
+from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
+from thinkaloud.view import Policy
 
 TURNS = 300
 
@@ -200,3 +204,53 @@ def test_clicked_header_stays_under_the_pointer_at_the_end_of_the_conversation()
         assert "▼" in chat.text.splitlines()[row]
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id), size=(80, 24))
+
+
+def test_answer_that_arrives_before_its_exchange_is_on_the_screen_is_drawn() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Ask a question below")
+        conversation = chat.chat.conversation
+        chat_turn = ChatTurn("Be quick", id="t1")
+        conversation.show([chat_turn])
+        exchange = ExchangeView(chat_turn, TerminalDisplay(Policy(), "en-US"))
+        conversation._mounted[0] = exchange
+        for seq, event in enumerate(thought_and_answer("Hm.", "The quick answer")):
+            conversation.feed(chat_turn, Entry(seq, event, 1000))
+        await conversation.mount(exchange)
+        await chat.sees("The quick answer")
+
+    run_chat(act)
+
+
+def _styles_of(chat: ChatPilot, word: str) -> list[bool]:
+    """Return for each piece of the screen that is exactly this word whether it is drawn in reverse."""
+    strips = chat.app.screen._compositor.render_strips()
+    segments = [segment for strip in strips for segment in strip if segment.text == word]
+    return [bool(segment.style and segment.style.reverse) for segment in segments]
+
+
+@pytest.mark.parametrize("policy", [{"preset": "default"}, {"preset": "default", "show_thinking": False}])
+def test_search_hit_in_a_thought_opens_its_block_and_shows_the_marked_word(policy: dict[str, object]) -> None:
+    backend = MemoryBackend()
+    thought = "A line of the thought.\n" * 400 + "Here is the needle.\n" + "More lines.\n" * 400
+    exchanges = [(f"Question {n}", thought if n == 20 else "Hm.", f"Answer {n}") for n in range(40)]
+    session = backend.add_session("Long", exchanges).id
+    backend.saved.display = policy
+    turn = backend.turns_by_session[session][20].id
+    snippet = "Here is the needle."
+    backend.places = [
+        FoundText(session=session, turn=turn, kind="thought", block=0, snippet=snippet, marks=((12, 18),))
+    ]
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+s")
+        await chat.until(lambda: chat.app.screen is not chat.chat)
+        await chat.press(*"needle", "ctrl+t")
+        await chat.sees("1 place")
+        await chat.press("enter")
+        await chat.until(lambda: chat.app.screen is chat.chat)
+        await chat.sees("Here is the needle.")
+        await chat.settles()
+        assert _styles_of(chat, "needle") == [True]
+
+    run_chat(act, backend=backend)

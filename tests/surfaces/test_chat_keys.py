@@ -6,6 +6,7 @@ from textual import events
 from textual.widgets import Input
 
 from thinkaloud.surfaces.tui.app import ChatOptions
+from thinkaloud.surfaces.tui.session_list import SessionList
 
 
 def _burst(chat: ChatPilot, *parts: str) -> None:
@@ -40,5 +41,22 @@ def test_burst_of_keys_replaces_the_title_in_a_window() -> None:
         _burst(chat, "ctrl+u", "Another", "enter")
         await chat.until(lambda: chat.called("rename_session"), "renamed")
         assert chat.called("rename_session") == [(info.id, "Another")]
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_text_pasted_beside_the_prompt_goes_into_it_once() -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("Sums", [("What is 2+2?", "t", "It is 4.")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("It is 4.")
+        chat.chat.query_one(SessionList).focus()
+        chat.app.post_message(events.Paste("one "))
+        await chat.until(lambda: chat.chat.composer.area.text)
+        chat.app.post_message(events.Paste("two"))
+        await chat.until(lambda: "two" in chat.chat.composer.area.text)
+        await chat.settles()
+        assert chat.chat.composer.area.text == "one two"
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id))

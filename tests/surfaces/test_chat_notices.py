@@ -1,13 +1,15 @@
 """What the chat tells: notices, the model that answers, places that were found, and the last lines."""
 
 import asyncio
+import time
 
+import msgspec
 import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
 from thinkaloud.canon import BlockStarted, Kind, Refused, TurnEnded, TurnStarted
-from thinkaloud.surfaces.backend import FoundText, Responder
+from thinkaloud.surfaces.backend import FoundText, Responder, TurnCost
 from thinkaloud.surfaces.tui import status_line
 from thinkaloud.surfaces.tui.app import ChatOptions
 
@@ -164,7 +166,7 @@ def test_quitting_reads_the_running_turn_to_its_end(capsys: pytest.CaptureFixtur
     turn.end()
     asyncio.run(app.finish_turns())
     assert "A turn of this chat still runs" in capsys.readouterr().err
-    assert "All of the answer." in app.transcript
+    assert "All of the answer." in app.transcript(100)
     assert app.closing_lines(turns_go_on=True) == [f"To go on: thinkaloud chat -s {app.shown_session}"]
 
 
@@ -178,3 +180,49 @@ def test_invalid_entry_of_a_gateway_ends_the_turn_and_not_the_chat() -> None:
         await chat.sees("Thinking blocks: hidden")
 
     run_chat(act)
+
+
+@pytest.mark.parametrize(
+    ("locale", "known", "unknown"),
+    [
+        (
+            "en-US",
+            "1,234 + 56 tokens · $0.00123 · 1% of context",
+            "tokens unknown · cost unknown · context unknown",
+        ),
+        (
+            "pt-BR",
+            "1.234 + 56 tokens · US$ 0,00123 · 1% do contexto",
+            "tokens desconhecidos · custo desconhecido · contexto desconhecido",
+        ),
+    ],
+)
+def test_line_below_tells_tokens_cost_and_share_of_the_context(locale: str, known: str, unknown: str) -> None:
+    backend = MemoryBackend()
+    first = backend.add_session("First", [("q", "t", "Answer one")]).id
+    second = backend.add_session("Second", [("q", "t", "Answer two")]).id
+    backend.costs[backend.turns_by_session[first][0].id] = TurnCost(
+        input_tokens=1234, output_tokens=56, usd="0.00123", context_tokens=1290, context_window=128_000
+    )
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer one", known)
+        await chat.chat.open_session(second)
+        await chat.sees("Answer two", unknown)
+
+    run_chat(act, backend=backend, options=ChatOptions(session=first, language=locale))
+
+
+def test_list_of_sessions_tells_the_time_and_who_answers() -> None:
+    backend = MemoryBackend()
+    now_ms = int(time.time() * 1000)
+    days = {"Today": now_ms, "Long ago": 1_000_000_000_000}
+    for title, updated_ms in days.items():
+        info = backend.add_session(title, [("q", "t", "a")])
+        backend.rows[info.id] = msgspec.structs.replace(info, updated_ms=updated_ms, model="qwen")
+
+    async def act(chat: ChatPilot) -> None:
+        clock = time.strftime("%H:%M", time.localtime(now_ms / 1000))
+        await chat.sees("Today", f"{clock} · qwen", "Long ago", "2001-09-09 · qwen")
+
+    run_chat(act, backend=backend, size=(120, 30))

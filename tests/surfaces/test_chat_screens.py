@@ -15,7 +15,7 @@ from tests.surfaces.memory_backend import MemoryBackend
 from textual.screen import ModalScreen
 
 from thinkaloud.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Kind, TurnStarted
-from thinkaloud.surfaces.backend import FoundText
+from thinkaloud.surfaces.backend import FoundText, TurnCost
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.view import LOCALES
 
@@ -49,6 +49,10 @@ def _backend() -> MemoryBackend:
     backend.add_session(
         "Sum of two numbers", [("What is 2+2?", thought, ANSWER), ("And 3+3?", "Six.", "It is 6.")]
     )
+    last = backend.last_turn().id
+    backend.costs[last] = TurnCost(
+        input_tokens=1234, output_tokens=56, usd="0.00123", context_tokens=1290, context_window=128_000
+    )
     backend.places = [
         FoundText(session="s1", turn="t2", kind="answer", snippet="a trip to Lisbon", marks=((10, 16),)),
         FoundText(session="s1", turn="t2", kind="thought", snippet="the hills of Lisbon", marks=((13, 19),)),
@@ -80,6 +84,18 @@ async def approval(chat: ChatPilot) -> None:
     )
     await chat.until(lambda: "shell?" in chat.text)
     assert conversation.outer_size.width == width, "the text would be wrapped again"
+
+
+async def waiting(chat: ChatPilot) -> None:
+    await chat.type("What is 4+4?")
+    await chat.until(lambda: chat.called("ask"))
+    chat.backend.last_turn().say(TurnStarted("", "island"), step_ms=0)
+    for question in (
+        "And 5+5?",
+        "What is the largest sum that fits into this line, and why no larger one?",
+    ):
+        await chat.type(question)
+        await chat.until(lambda: not chat.chat.composer.area.text)
 
 
 async def lost(chat: ChatPilot) -> None:
@@ -143,6 +159,7 @@ STATES: Mapping[str, Callable[[ChatPilot], Awaitable[None]]] = {
     "conversation": conversation,
     "thinking_open": thinking_open,
     "approval": approval,
+    "waiting": waiting,
     "lost": lost,
     "sessions": sessions,
     "models": models,

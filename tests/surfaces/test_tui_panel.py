@@ -338,3 +338,33 @@ def test_deltas_of_one_frame_are_drawn_together() -> None:
 def _blocks(view: TurnView) -> list[BlockView]:
     assert view.thinking.view is not None
     return list(view.thinking.view.blocks)
+
+
+def test_open_tool_step_tells_what_its_tool_is_for_and_a_closed_one_if_it_was_given_nothing() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        purpose = "Return the weather of a city."
+        feed(
+            view,
+            [
+                TurnStarted(),
+                BlockStarted(0, Kind.TOOL_CALL, "weather", "c1", description=purpose),
+                BlockGrew(0, '{"city": "Lisbon"}'),
+                BlockEnded(0),
+                BlockStarted(1, Kind.TOOL_CALL, "clock", "c2", description="Return the time."),
+                BlockEnded(1),
+            ],
+        )
+        view.thinking.replace_choices({PANEL: True, 0: False, 1: False})
+        await pilot.pause()
+        closed = "\n".join(rows_of(view))
+        assert "Lisbon" in closed
+        assert purpose not in closed
+        assert "Return the time." in closed
+        view.thinking.replace_choices({PANEL: True, 0: True, 1: False})
+        await pilot.pause()
+        rows = rows_of(view)
+        described = next(index for index, row in enumerate(rows) if purpose in row)
+        assert "weather" in rows[described - 1]
+        assert "Lisbon" in rows[described + 1]
+
+    run(test, "default")

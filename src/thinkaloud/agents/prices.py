@@ -54,6 +54,8 @@ class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     provider: str = ""
     parent: int | None = None
+    context_window: int | None = None
+    """How many tokens the model takes, as the source of the prices says; None if unknown."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -70,6 +72,7 @@ class Cost(msgspec.Struct, frozen=True):
 class _Price(NamedTuple):
     total: Decimal
     output: Decimal
+    context_window: int | None = None
 
 
 class _PricedReply(NamedTuple):
@@ -120,7 +123,13 @@ def _replies_with_blocks(turn: Turn, provider: str) -> Iterator[tuple[Reply, lis
 def _reply_cost(priced: _PricedReply) -> ReplyCost:
     reply = priced.reply
     seconds = _seconds(priced.blocks[0].started_ms, reply.ended_ms) if priced.blocks else None
-    return ReplyCost(_consumption([priced], reply.usage, seconds), reply.model, reply.provider, reply.parent)
+    return ReplyCost(
+        _consumption([priced], reply.usage, seconds),
+        reply.model,
+        reply.provider,
+        reply.parent,
+        None if priced.price is None else priced.price.context_window,
+    )
 
 
 def _assistant_costs(turn: Turn, priced: Sequence[_PricedReply]) -> dict[int, Consumption]:
@@ -187,7 +196,7 @@ def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None
         return None
     if calculation.model_price.input_mtok is None or calculation.model_price.output_mtok is None:
         return None  # the model is listed without a price, which would count as zero
-    return _Price(calculation.total_price, calculation.output_price)
+    return _Price(calculation.total_price, calculation.output_price, calculation.model.context_window)
 
 
 def price_source() -> str:

@@ -4,16 +4,60 @@ import argparse
 import asyncio
 import os
 import shutil
+import signal
 import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.console import EXIT_OK, chosen_colours
 from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
-from thinkaloud.surfaces.terminal import wrap_text
+from thinkaloud.client.home import home_folder
+from thinkaloud.client.write_file import locked_folder, replace_file
 from thinkaloud.view import LOCALES
+
+if TYPE_CHECKING:
+    from thinkaloud.surfaces.question_queue import Change, Questions
+
+
+class WaitingFile:
+    """Keeps the questions that wait in a file of the user's folder, which all chats of this user share."""
+
+    def __init__(self) -> None:
+        self._path = home_folder() / "waiting.json"
+
+    def read(self, session: str) -> "Questions":
+        """Return the questions of a session."""
+        return self._read().get(session, [])
+
+    def change(self, session: str, change: "Change") -> "Questions":
+        """Replace the questions of a session by what `change` makes of them, and return that."""
+        with locked_folder(self._path):
+            sessions = self._read()
+            before = sessions.pop(session, [])
+            questions = change(before)
+            if questions:
+                sessions[session] = questions
+            if questions != before:
+                replace_file(self._path, msgspec.json.encode(sessions).decode())
+        return questions
+
+    def _read(self) -> "dict[str, Questions]":
+        from thinkaloud.surfaces.question_queue import Questions
+
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Questions])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            raise Refused(
+                f"Cannot read the questions that wait in {self._path}: {error}. Repair or remove the file."
+            ) from None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +119,31 @@ def run_chat(options: argparse.Namespace) -> int:
     return asyncio.run(_chat(options))
 
 
+def _leave_on_hangup(leave: Callable[[], None]) -> None:
+    """Leave the chat when its terminal is closed, as Ctrl+Q does, and write nothing more.
+
+    Without this the process would end at once, and with it the turns of other commands in its gateway. The
+    handler stays until the process ends, for it may still wait for turns.
+    """
+    if sys.platform == "win32":
+        return
+
+    def hang_up() -> None:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__):
+            if stream is not None:
+                os.dup2(nowhere, stream.fileno())
+        leave()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hang_up)
+
+
+def terminal_theme(environ: Mapping[str, str]) -> str:
+    """Return the theme that fits the terminal: light if COLORFGBG names a light background, else dark."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if background in ("7", "15") else "dark"
+
+
 async def _chat(options: argparse.Namespace) -> int:
     from thinkaloud.surfaces.chat_session import Answerer
     from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
@@ -82,23 +151,29 @@ async def _chat(options: argparse.Namespace) -> int:
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
+        config = user_config()
+        colours = chosen_colours(os.environ) is not False
         chat_options = ChatOptions(
             answerer=Answerer(options.model, options.agent, options.thinking),
             session=session,
-            language=options.language,
-            theme=options.theme or user_config().text("chat.theme") or "dark",
+            # A gateway on this machine may have been started in another language.
+            language=options.language or ("" if options.server else config.language),
+            theme=options.theme or config.text("chat.theme") or terminal_theme(os.environ),
+            colours=colours,
             save_theme=lambda name: ConfigFile().change({"chat.theme": name}),
             default_model=model_name() if backend.address == INSIDE else "",
+            waiting_store=WaitingFile(),
         )
         app = ChatApp(backend, chat_options)
+        _leave_on_hangup(app.exit)
         await app.run_async(mouse=not options.no_mouse)
         inside = backend.address == INSIDE
         try:
             if inside:  # the gateway ends with this process, so its turns have to end before
                 await app.finish_turns()
         finally:
-            if app.transcript:
-                print(wrap_text(app.transcript, shutil.get_terminal_size().columns))
+            if transcript := app.transcript(shutil.get_terminal_size().columns):
+                print(transcript)
             for line in app.closing_lines(turns_go_on=not inside):
                 print(line, file=sys.stderr)
         return app.return_code or EXIT_OK

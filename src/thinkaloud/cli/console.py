@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -73,15 +73,22 @@ def terminal_options() -> TerminalOptions:
 
 
 def colours_wanted(stream: TextIO) -> bool:
-    """Return whether colours and dimmed text are written: NO_COLOR forbids them, FORCE_COLOR asks for them.
+    """Return whether colours and dimmed text are written: as the environment says, else on a terminal."""
+    chosen = chosen_colours(os.environ)
+    return stream.isatty() and not static_terminal() if chosen is None else chosen
 
-    A variable counts if it is set and not empty (no-color.org). NO_COLOR wins over FORCE_COLOR.
+
+def chosen_colours(environ: Mapping[str, str]) -> bool | None:
+    """Return whether the environment asks for colours or forbids them; None if it does neither.
+
+    NO_COLOR wins over FORCE_COLOR and CLICOLOR_FORCE, and these over CLICOLOR=0. A variable counts if it is
+    set and not empty (no-color.org); CLICOLOR_FORCE=0 does not (bixense.com/clicolors).
     """
-    if os.environ.get("NO_COLOR"):
+    if environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR"):
+    if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
-    return stream.isatty() and not static_terminal()
+    return False if environ.get("CLICOLOR") == "0" else None
 
 
 def static_terminal() -> bool:

@@ -16,6 +16,8 @@ ENVIRONMENT = (
     ("THINKALOUD_MODEL", "the default model; overrides the settings"),
     ("NO_COLOR", "if not empty, no colours and no dimmed text"),
     ("FORCE_COLOR", "if not empty, colours and dimmed text also where there is no terminal"),
+    ("CLICOLOR_FORCE, CLICOLOR", "if not 0, as FORCE_COLOR; CLICOLOR=0 is as NO_COLOR, which wins"),
+    ("COLORFGBG", "the colours of the terminal, for the light or dark theme of the chat"),
     ("ACCESSIBLE", "if not empty, static lines for screen readers: nothing is redrawn"),
     ("THINKALOUD_PAGER, PAGER", "the program that shows long lists on a terminal; cat for none"),
     ("LC_ALL, LC_MESSAGES, LANG", "the language, if the settings name none"),

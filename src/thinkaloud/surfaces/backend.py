@@ -11,12 +11,16 @@ from typing import Any, Protocol
 
 import msgspec
 
-from thinkaloud.canon import Entry, ThinkaloudError
+from thinkaloud.canon import Entry, Refused, ThinkaloudError
 from thinkaloud.canon.requests import File, Image, Sampling
 
 
 class BackendUnreachable(ThinkaloudError):
     """There is no connection to the gateway. The message says which address, why, and what to do."""
+
+
+class SessionBusy(Refused):
+    """A turn of the session still runs, so no other can be started in it."""
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +53,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a model that cannot think as requested is asked without thinking."""
     replaces: str = ""
     """An earlier turn of the session whose question this one replaces: it is asked from before that turn."""
+    key: str = ""
+    """The idempotency key: a question that is sent again with it is asked once. Empty for a new one."""
     follows: str = ""
     """The turn that this one follows; empty for the newest. For a question in an older branch."""
 
@@ -76,6 +82,8 @@ class FoundText(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     kind: str
     """`prompt`, `answer`, `tool` or `thought`."""
+    block: int | None = None
+    """The number of the block in its turn; None in a prompt."""
     snippet: str
     marks: tuple[tuple[int, int], ...] = ()
     session_title: str = ""
@@ -105,6 +113,18 @@ class DisplayPreferences(msgspec.Struct, kw_only=True):
     language: str = ""
     model: str = ""
     """The model that answers if nothing else names one; empty for the gateway's own. It is not saved."""
+
+
+class TurnCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn used. None is unknown, never zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: str | None = None
+    """US dollars as decimal text."""
+    context_tokens: int | None = None
+    """The tokens of the last request and its reply: what the conversation takes in the context window."""
+    context_window: int | None = None
 
 
 class Reconnecting(msgspec.Struct, frozen=True):
@@ -152,13 +172,16 @@ class Backend(Protocol):
         """Return the turns of a session, the oldest first: of the newest branch, or of that with a turn."""
 
     async def ask(self, session: str, question: Question) -> str:
-        """Start a turn and return its id."""
+        """Start a turn and return its id. `SessionBusy` is raised if another turn runs in the session."""
 
     def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
         """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
 
     def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
         """Yield the entries of an ended turn with their pauses."""
+
+    async def cost(self, turn: str) -> TurnCost:
+        """Return what a turn used so far."""
 
     async def cancel(self, turn: str) -> None:
         """Stop a running turn."""

@@ -1,15 +1,19 @@
 """The sessions that are open in the chat, and their turns. Nothing here knows a widget."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
-from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
+from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo, TurnCost
 from thinkaloud.surfaces.turn_clock import TurnClock
-from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
-from thinkaloud.view import OpenState, Policy, UserChoices, toggle_all, view
+from thinkaloud.transcript import Approval, Block, Ending, Turn, apply, fold_entries
+from thinkaloud.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
+
+if TYPE_CHECKING:
+    from thinkaloud.surfaces.question_queue import WaitingQuestion
 
 
 class Answerer(msgspec.Struct, frozen=True):
@@ -38,6 +42,8 @@ class ChatTurn:
         """Whether the entries reach the disk of the gateway."""
         self.error = ""
         """Why the question could not be asked, or its stream not be read."""
+        self.cost: TurnCost | None = None
+        """What the turn used; None if that was not read yet."""
         self._clock = TurnClock()
 
     @classmethod
@@ -65,9 +71,28 @@ class ChatTurn:
         """Return the time on the clock of the turn: that of the last entry, and what has passed since."""
         return self._clock.now_ms() if self.running else None
 
+    def open_block(self, number: int, policy: Policy) -> None:
+        """Open a block and everything around it, as if the person had."""
+        choices = self.choices.current(policy)
+        choices[PANEL] = True
+        block: int | None = number
+        while block is not None and block < len(self.turn.blocks):
+            choices[block] = True
+            block = self.turn.blocks[block].parent
+
     def restart(self) -> None:
         """Forget the entries: the stream begins again at the first one."""
         self.turn = Turn()
+
+    @property
+    def ended_normally(self) -> bool:
+        """Whether the turn has ended and neither failed nor was cancelled."""
+        outcome = self.turn.outcome
+        if self.running or self.error or outcome is None:
+            return False
+        failed = outcome.ending in (Ending.FAILED, Ending.CANCELLED)
+        # An answer that reached its limit is cut off as well, with the provider's own word as the cause.
+        return not failed and outcome.cause != Ending.CUT_OFF
 
     @property
     def version_text(self) -> str:
@@ -95,6 +120,8 @@ class ChatSession:
         """Whether a turn ended while another session was on the screen."""
         self.draft = ""
         """What was typed and not sent."""
+        self.waiting: list[WaitingQuestion] = []
+        """The questions that are sent after the turn that runs."""
         self.older_branch = False
         """Whether the turns are not those of the newest branch: an earlier version of a question is shown."""
         self._known: dict[str, ChatTurn] = {}

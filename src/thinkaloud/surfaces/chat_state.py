@@ -1,7 +1,8 @@
 """What the chat knows: the sessions, which one is shown, who answers, and the streams of the running turns.
 
 It talks to the gateway and calls `Listener` methods when something changed. A turn is followed until it has
-ended, whichever session is shown. `unfollowed` names the turns whose stream was lost.
+ended, whichever session is shown. `unfollowed` names the turns whose stream was lost. After a turn that ended
+normally, the first question that waits in its session is sent (see `question_queue`).
 """
 
 from typing import Protocol
@@ -16,11 +17,13 @@ from thinkaloud.surfaces.backend import (
     Question,
     Reconnecting,
     Restarted,
+    SessionBusy,
     SessionInfo,
     StorageChanged,
     StreamItem,
 )
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.question_queue import Questions, WaitingInMemory, WaitingQuestion, WaitingStore
 
 SESSIONS_PER_PAGE = 50
 
@@ -38,20 +41,29 @@ class Listener(Protocol):
         """Draw a turn again from its first entry."""
 
     def sessions_changed(self) -> None:
-        """Draw the list of sessions."""
+        """Draw the list of sessions, and the questions that wait."""
 
 
 class ChatState:
     """The sessions of the gateway, and the streams of their running turns."""
 
-    def __init__(self, backend: Backend, listener: Listener, answerer: Answerer) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        listener: Listener,
+        answerer: Answerer,
+        waiting_store: WaitingStore | None = None,
+    ) -> None:
         self.backend = backend
         self.sessions: dict[str, ChatSession] = {}
         self.more_sessions = ""
         """The cursor of the next page of sessions; empty if all are here."""
         self.answerer = answerer
         self._listener = listener
+        self._waiting_store = waiting_store or WaitingInMemory()
         self._followed: set[str] = set()
+        self._sending: set[str] = set()
+        """The sessions whose first waiting question is on its way."""
 
     async def refresh_sessions(self) -> None:
         """Read the first page of sessions again. Sessions of later pages stay."""
@@ -94,6 +106,7 @@ class ChatState:
         if not chat.loaded:
             chat.load(await self.backend.turns(session_id))
         self.sessions.setdefault(session_id, chat)
+        chat.waiting = self._waiting_store.read(session_id)
         return chat
 
     async def load_version(self, chat: ChatSession, turn_id: str) -> None:
@@ -117,6 +130,7 @@ class ChatState:
         """Delete a session."""
         await self.backend.delete_session(session_id)
         self.sessions.pop(session_id, None)
+        self._waiting_store.change(session_id, lambda questions: [])
         self._listener.sessions_changed()
 
     async def rename(self, session_id: str, title: str) -> None:
@@ -130,18 +144,25 @@ class ChatState:
         self, chat: ChatSession, prompt: str, attachments: list[Attachment], replaces: str = ""
     ) -> ChatTurn:
         """Ask a question and return its turn."""
-        images = tuple(attachment.image for attachment in attachments)
+        question = WaitingQuestion(
+            prompt=prompt, attachments=tuple(attachments), answerer=self.answerer, key=""
+        )
+        return await self._ask(chat, question, replaces)
+
+    async def _ask(self, chat: ChatSession, asked: WaitingQuestion, replaces: str = "") -> ChatTurn:
+        images = tuple(attachment.image for attachment in asked.attachments)
         question = Question(
-            prompt=prompt,
+            prompt=asked.prompt,
             images=images,
-            model=self.answerer.model,
-            agent=self.answerer.agent,
-            thinking=self.answerer.thinking,
+            model=asked.answerer.model,
+            agent=asked.answerer.agent,
+            thinking=asked.answerer.thinking,
+            key=asked.key,
             replaces=replaces,
             follows=chat.turns[-1].id if chat.older_branch and chat.turns and not replaces else "",
         )
         turn_id = await self.backend.ask(chat.info.id, question)
-        chat_turn = ChatTurn(prompt, images, turn_id)
+        chat_turn = ChatTurn(asked.prompt, images, turn_id)
         chat.older_branch = False
         if replaces:
             numbers = [index for index, other in enumerate(chat.turns) if other.id == replaces]
@@ -164,8 +185,81 @@ class ChatState:
                 await self.delete(chat.info.id)
             raise
 
+    # Questions that wait.
+
+    def change_waiting(self, chat: ChatSession, key: str, question: WaitingQuestion | None) -> None:
+        """Put another question in the place of one that waits, or none; an unknown key appends it."""
+
+        def change(questions: Questions) -> Questions:
+            keys = [other.key for other in questions]
+            index = keys.index(key) if key in keys else len(keys)
+            changed = [] if question is None else [question]
+            return [*questions[:index], *changed, *questions[index + 1 :]]
+
+        chat.waiting = self._waiting_store.change(chat.info.id, change)
+        self._listener.sessions_changed()
+
+    def reload_waiting(self, chat: ChatSession) -> None:
+        """Read what waits again: another chat may have sent or changed it."""
+        waiting = self._waiting_store.read(chat.info.id)
+        if waiting != chat.waiting:
+            chat.waiting = waiting
+            self._listener.sessions_changed()
+
+    def busy(self, chat: ChatSession | None) -> bool:
+        """Return whether a question in this session has to wait."""
+        return chat is not None and (chat.running_turn is not None or chat.info.id in self._sending)
+
+    def wait(self, chat: ChatSession, prompt: str, attachments: list[Attachment]) -> None:
+        """Have a question wait until the turn that runs has ended."""
+        question = WaitingQuestion(prompt=prompt, attachments=tuple(attachments), answerer=self.answerer)
+        self.change_waiting(chat, question.key, question)
+
+    async def run_waiting(self, chat: ChatSession, *, chosen: bool = False) -> None:
+        """Send the questions that wait as their turns come, and follow them."""
+        chat_turn = await self.send_waiting(chat, chosen=chosen)
+        if chat_turn is not None:
+            await self.follow(chat, chat_turn)
+
+    async def send_waiting(self, chat: ChatSession, *, chosen: bool = False) -> ChatTurn | None:
+        """Send the first question that waits, if it is its turn or the person chose to.
+
+        Return the turn to follow: that of the question, or one that another surface started before.
+        """
+        session = chat.info.id
+        self.reload_waiting(chat)
+        if not chat.waiting or chat.running_turn is not None or session in self._sending:
+            return None
+        first = chat.waiting[0]
+        if not chosen and (first.held or not chat.turns or not chat.turns[-1].ended_normally):
+            return None
+        self._sending.add(session)
+        try:
+            chat_turn = await self._ask(chat, first)
+        except SessionBusy:
+            chat.load(await self.backend.turns(session))
+            if chat.running_turn is not None:
+                self._listener.turn_changed(chat, chat.running_turn)
+            return chat.running_turn
+        except Refused:
+            self.change_waiting(chat, first.key, msgspec.structs.replace(first, held=True))
+            raise
+        finally:
+            self._sending.discard(session)
+        self.change_waiting(chat, first.key, None)
+        self._listener.turn_changed(chat, chat_turn)
+        return chat_turn
+
+    # The streams of running turns.
+
     async def follow(self, chat: ChatSession, chat_turn: ChatTurn) -> None:
-        """Read the stream of a running turn to its end."""
+        """Read the stream of a running turn to its end, then those of the questions that wait."""
+        following: ChatTurn | None = chat_turn
+        while following is not None:
+            await self._follow(chat, following)
+            following = await self.send_waiting(chat) if following.ended_normally else None
+
+    async def _follow(self, chat: ChatSession, chat_turn: ChatTurn) -> None:
         if not chat_turn.running or chat_turn.id in self._followed:
             return
         self._followed.add(chat_turn.id)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo
+from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo, TurnCost
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.error_words import error_text
 from thinkaloud.surfaces.screen_words import CHAT_TEXTS, ScreenWords, Texts
@@ -68,6 +68,25 @@ class Display:
         session_model = "" if chat is None else chat.info.model
         last_model = chat.turns[-1].turn.model if chat is not None and chat.turns else ""
         return answerer.model or session_model or last_model or self.default_model
+
+    def cost(self, cost: TurnCost) -> str:
+        """Return what a turn used: tokens in and out, dollars, and the share of the context window."""
+        words, parts = self.words, []
+        if cost.input_tokens is None and cost.output_tokens is None:
+            parts.append(words.text("cost.no_tokens"))
+        else:
+            counts = [words.count(count) for count in (cost.input_tokens, cost.output_tokens)]
+            parts.append(words.text("cost.tokens", input=counts[0], output=counts[1]))
+        if cost.usd is None:
+            parts.append(words.text("cost.no_usd"))
+        else:
+            parts.append(words.text("cost.usd", amount=words.decimal(float(cost.usd))))
+        if cost.context_tokens is None or not cost.context_window:
+            parts.append(words.text("cost.no_context"))
+        else:
+            share = 100 * cost.context_tokens / cost.context_window
+            parts.append(words.text("cost.context", share="<1" if share < 1 else f"{share:.0f}"))
+        return " · ".join(parts)
 
     def stream_state(self, chat_turn: ChatTurn) -> str:
         """Return what is to be said about the stream of a turn; nothing if all is well."""

@@ -6,6 +6,7 @@ belong to the surface that has it; the words of a thinking block are in `view.lo
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from thinkaloud.view import Words
 
@@ -33,6 +34,12 @@ CHAT_TEXTS: Texts = {
         "The gateway cannot save this turn; it is kept in memory.",
         "O gateway não consegue salvar este turno; ele fica na memória.",
     ),
+    "cost.tokens": ("{input} + {output} tokens", "{input} + {output} tokens"),
+    "cost.no_tokens": ("tokens unknown", "tokens desconhecidos"),
+    "cost.usd": ("${amount}", "US$ {amount}"),
+    "cost.no_usd": ("cost unknown", "custo desconhecido"),
+    "cost.context": ("{share}% of context", "{share}% do contexto"),
+    "cost.no_context": ("context unknown", "contexto desconhecido"),
     "approval.title": ("Run {name}?", "Executar {name}?"),
     "yes": ("yes", "sim"),
     "no": ("no", "não"),
@@ -161,6 +168,15 @@ class ScreenWords:
         singular = n == 1 or (n == 0 and self.locale == "pt-BR")
         text = one if singular or not other else other
         return text.format(n=self._words.count(n), **values)
+
+    def count(self, count: int | None) -> str:
+        """Return a number with the separators of the language; `?` if it is unknown."""
+        return "?" if count is None else self._words.count(count)
+
+    def decimal(self, number: float) -> str:
+        """Return a number with three significant digits and the decimal mark of the language."""
+        text = f"{Decimal(f'{number:.3g}'):f}"
+        return text.replace(".", ",") if self.locale == "pt-BR" else text
 
     def any_of(self, key: str, names: Sequence[str]) -> str:
         """Return a text with the names joined by "or"; empty if there are none."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from thinkaloud.canon import Entry, Refused
+from thinkaloud.canon import Entry, Refused, Usage
 from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway.connection import (
     LONG_RESPONSE_S,
@@ -16,6 +16,7 @@ from thinkaloud.cli.gateway.connection import (
     GatewayAddress,
     GatewayConnection,
     GatewayLocator,
+    GatewayRefusal,
 )
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
@@ -29,8 +30,10 @@ from thinkaloud.surfaces.backend import (
     Reconnecting,
     Responder,
     Restarted,
+    SessionBusy,
     SessionInfo,
     StreamItem,
+    TurnCost,
 )
 
 _PER_PAGE = 200
@@ -55,6 +58,26 @@ class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     provider: str = ""
     created_ms: int = 0
+
+
+class _Consumption(msgspec.Struct):
+    usage: Usage = Usage()
+    usd: str | None = None
+
+
+class _ReplyCost(msgspec.Struct):
+    spent: _Consumption
+    parent: int | None = None
+    context_window: int | None = None
+
+
+class _Cost(msgspec.Struct):
+    turn: _Consumption
+    replies: list[_ReplyCost] = []
+
+
+class _PricedTurn(msgspec.Struct):
+    cost: _Cost
 
 
 class _SessionPage(msgspec.Struct):
@@ -210,12 +233,18 @@ class GatewayClient:
 
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id."""
-        return (await self.start(session, question)).id
+        try:
+            return (await self.start(session, question)).id
+        except GatewayRefusal as error:
+            if error.code == "turn_running":
+                raise SessionBusy(str(error)) from None
+            raise
 
     async def start(self, session: str, question: Question) -> TurnInfo:
         """Start a turn."""
         body = _new_turn(question)
-        path, headers = f"/api/sessions/{session}/turns", {"Idempotency-Key": secrets.token_urlsafe(16)}
+        path = f"/api/sessions/{session}/turns"
+        headers = {"Idempotency-Key": question.key or secrets.token_urlsafe(16)}
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
                 return await self.connection.call("POST", path, TurnInfo, body, headers=headers)
@@ -223,6 +252,21 @@ class GatewayClient:
                 if not attempts_left:
                     raise
         raise AssertionError("unreachable")
+
+    async def cost(self, turn: str) -> TurnCost:
+        """Return what a turn used so far."""
+        cost = (await self.connection.fetch(f"/api/turns/{turn}", _PricedTurn)).cost
+        used = cost.turn.usage
+        own_replies = [reply for reply in cost.replies if reply.parent is None]
+        last = own_replies[-1] if own_replies else _ReplyCost(_Consumption())
+        counts = (last.spent.usage.input, last.spent.usage.output)
+        return TurnCost(
+            input_tokens=used.input,
+            output_tokens=used.output,
+            usd=cost.turn.usd,
+            context_tokens=None if None in counts else sum(filter(None, counts)),
+            context_window=last.context_window,
+        )
 
     def stream(self, turn: str, *, after: int = -1) -> AsyncGenerator[StreamItem, None]:
         """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""

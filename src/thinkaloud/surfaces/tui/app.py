@@ -1,5 +1,6 @@
 """The chat in a terminal. `ChatApp` holds the gateway, the preferences and the theme."""
 
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
@@ -8,11 +9,13 @@ import msgspec
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.driver import Driver
 from textual.screen import Screen
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
 from thinkaloud.surfaces.chat_session import Answerer
+from thinkaloud.surfaces.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
@@ -37,17 +40,24 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
+    colours: bool = True
+    """Whether colours are drawn. Without them only bold, dim, underlined and reversed text is."""
     save_theme: Callable[[str], None] | None = None
     """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
     """The model of the gateway, if it is known here."""
+    waiting_store: WaitingStore | None = None
+    """Keeps the questions that wait; None keeps them until the chat ends."""
     gateway_check_s: float = GATEWAY_CHECK_S
 
 
-class ChatApp(App[str]):
-    """The application. It returns the transcript of the session that was shown last."""
+class ChatApp(App[None]):
+    """The application. After its end, `transcript` has the session that was shown last."""
 
-    CSS = WINDOW_CSS
+    CSS = f"""{WINDOW_CSS}
+    ChatApp:nocolor OptionList > .option-list--option-highlighted {{ text-style: reverse; }}
+    ChatApp:nocolor QuestionView:focus {{ text-style: bold; }}
+    """
     TITLE = "Thinkaloud"
     ENABLE_COMMAND_PALETTE = True
     HORIZONTAL_BREAKPOINTS = _WIDTHS
@@ -55,12 +65,26 @@ class ChatApp(App[str]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(self, backend: Backend, options: ChatOptions | None = None) -> None:
-        super().__init__()
-        self.backend = backend
         self.chat_options = options or ChatOptions()
+        # Textual reads the variable once. Without its own colours it would draw shades of grey.
+        os.environ.pop("NO_COLOR", None)
+        if not self.chat_options.colours:
+            os.environ["NO_COLOR"] = "1"
+        super().__init__(ansi_color=None if self.chat_options.colours else True)
+        self.backend = backend
         self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
         self.theme = THEMES[self.chat_options.theme]
-        self.chat_screen = ChatScreen(backend, self.display_settings, self.chat_options.answerer)
+        self.chat_screen = ChatScreen(
+            backend, self.display_settings, self.chat_options.answerer, self.chat_options.waiting_store
+        )
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what reads the terminal; on Windows that of Textual."""
+        if sys.platform == "win32":
+            return super().get_driver_class()
+        from thinkaloud.surfaces.tui.terminal_input import TerminalDriver
+
+        return TerminalDriver
 
     async def on_mount(self) -> None:
         """Read the preferences, then show the chat."""
@@ -84,11 +108,10 @@ class ChatApp(App[str]):
         """The id of the session that is shown; empty for one without a question."""
         return self.chat_screen.chat.info.id if self.chat_screen.chat else ""
 
-    @property
-    def transcript(self) -> str:
-        """The transcript of the session that is shown; empty for one without a question."""
+    def transcript(self, columns: int) -> str:
+        """Return the session that is shown as it looks; empty for one without a question."""
         chat = self.chat_screen.chat
-        return "" if chat is None else transcript_text(chat, self.display_settings)
+        return "" if chat is None else transcript_text(chat, self.display_settings, columns)
 
     @property
     def _turns_run(self) -> bool:
@@ -168,9 +191,10 @@ class ChatApp(App[str]):
             self.push_screen(CommandPalette(placeholder=placeholder))
 
     def action_help_quit(self) -> None:
-        """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
-        self.show_notice(self.display_settings.words.text("quit.how"))
+        """Leave a window by Ctrl+C. On the chat itself the screen takes this key."""
+        if self.screen is not self.chat_screen:
+            self.screen.dismiss()
 
     async def action_quit(self) -> None:
-        """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""
-        self.exit(self.transcript)
+        """Leave the chat. Running turns go on in the gateway."""
+        self.exit()

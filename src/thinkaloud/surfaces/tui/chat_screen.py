@@ -6,6 +6,7 @@ that keys are answered meanwhile.
 
 import asyncio
 from collections.abc import Coroutine
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, on
@@ -17,9 +18,10 @@ from textual.screen import Screen
 from textual.widgets import OptionList, Static
 
 from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
-from thinkaloud.surfaces.backend import Backend, BackendUnreachable
+from thinkaloud.surfaces.backend import Backend, BackendUnreachable, SessionBusy
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat_state import ChatState
+from thinkaloud.surfaces.question_queue import WaitingStore
 from thinkaloud.surfaces.tui import flows
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
@@ -32,12 +34,19 @@ from thinkaloud.surfaces.tui.run_command import run_command
 from thinkaloud.surfaces.tui.session_list import SessionList
 from thinkaloud.surfaces.tui.status_line import StatusLine
 from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
+from thinkaloud.surfaces.tui.waiting_list import WaitingList
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp
 
 
-_PLACES: dict[type, str] = {SessionList: "status.list", QuestionView: "status.question"}
+QUIT_S = 2.0
+"""Within this time, a second Ctrl+C quits."""
+_PLACES: dict[type, str] = {
+    SessionList: "status.list",
+    QuestionView: "status.question",
+    WaitingList: "status.waiting",
+}
 
 
 class ChatScreen(Screen[None]):
@@ -57,14 +66,22 @@ class ChatScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings()
 
-    def __init__(self, backend: Backend, display: TerminalDisplay, answerer: Answerer) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        display: TerminalDisplay,
+        answerer: Answerer,
+        waiting_store: WaitingStore | None = None,
+    ) -> None:
         super().__init__()
         self.display_settings = display
-        self.state = ChatState(backend, self, answerer)
+        self.state = ChatState(backend, self, answerer, waiting_store)
         self.chat: ChatSession | None = None
         """The session that is shown; None for one that has no question yet."""
         self._gateway_lost = ""
         self._asking = False
+        self._interrupted_s = -QUIT_S
+        """When Ctrl+C was pressed last."""
 
     @property
     def chat_app(self) -> "ChatApp":
@@ -81,6 +98,7 @@ class ChatScreen(Screen[None]):
             with Vertical(id="main"):
                 yield ConversationView(self.display_settings)
                 yield ApprovalBar(words)
+                yield WaitingList(id="waiting")
                 yield Composer(words)
         yield StatusLine()
 
@@ -155,8 +173,13 @@ class ChatScreen(Screen[None]):
         elif self._composed:
             if exchange := self.conversation.exchange(chat_turn):
                 exchange.show_state()
+            elif chat_turn.running:  # a question that waited was sent, or another surface asked one
+                self.conversation.changed()
             self._show_approval()
+            self._show_waiting()
             self._show_status()
+            if not chat_turn.running and chat_turn.id:
+                self.run_flow(self._read_cost(chat_turn))
 
     def turn_restarted(self, session: ChatSession, chat_turn: ChatTurn) -> None:
         """Draw a turn again from its first entry."""
@@ -173,6 +196,14 @@ class ChatScreen(Screen[None]):
         self.query_one(SessionList).show(self.state.sessions.values(), shown, words)
         title = self.display_settings.title(self.chat, self.state.answerer)
         self.query_one("#title", Static).update(Content(title))
+        self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        self.composer.waiting = self.chat.waiting if self.chat else ()
+        waiting = self.query_one(WaitingList)
+        waiting.show(self.chat, self.display_settings.words)
+        if waiting.has_focus and not self.composer.waiting:
+            self.composer.area.focus()
 
     async def _watch_gateway(self, check_s: float) -> None:
         while True:
@@ -195,18 +226,26 @@ class ChatScreen(Screen[None]):
             self._show_status()
         for chat, chat_turn in self.state.unfollowed():
             self.run_flow(self.state.follow(chat, chat_turn))
+        if self.chat is not None:
+            self.state.reload_waiting(self.chat)
 
     # Which session is shown.
 
-    async def open_session(self, session: str, turn: str = "") -> None:
-        """Show a session, and a turn of it if one is given."""
+    async def open_session(self, session: str) -> None:
+        """Show a session."""
         chat = await self.state.load(session)
         self._show(chat)
         for chat_turn in chat.turns:
             if chat_turn.running:
                 self.run_flow(self.state.follow(chat, chat_turn))
-        if turn:
-            self.call_after_refresh(self.conversation.scroll_to_turn, turn)
+        self.run_flow(self.state.run_waiting(chat))
+        if chat.turns and not chat.turns[-1].running:
+            self.run_flow(self._read_cost(chat.turns[-1]))
+
+    async def _read_cost(self, chat_turn: ChatTurn) -> None:
+        """Show what a turn used in the line below."""
+        chat_turn.cost = await self.state.backend.cost(chat_turn.id)
+        self._show_status()
 
     def show_new(self) -> None:
         """Show an empty session. It is created with its first question."""
@@ -217,7 +256,7 @@ class ChatScreen(Screen[None]):
         composer = self.composer
         if self.chat is not None and composer.edited is None:
             self.chat.draft = composer.area.text
-        composer.leave_edit()
+        self.leave_edit()
         self.chat = chat
         if chat is not None:
             chat.unread = False
@@ -233,6 +272,10 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
+        if not event.text.strip() and not self.composer.attachments:
+            if self.chat is not None:
+                self.run_flow(self.state.run_waiting(self.chat, chosen=True))
+            return
         command = read_command(event.text)
         if command is None:
             self.run_flow(self.ask())
@@ -247,25 +290,48 @@ class ChatScreen(Screen[None]):
         composer, shown = self.composer, self.chat
         if self._asking:
             return
+        if shown is not None and composer.edited_waiting is not None:
+            await flows.save_waiting(self, shown)
+            return
+        replaces = composer.edited.id if composer.edited else ""
+        if shown is not None and self.state.busy(shown):
+            await flows.wait(self, shown, replaces)
+            return
         self._asking = True
         try:
-            replaces = composer.edited.id if composer.edited else ""
             prompt, attachments = composer.area.text, composer.attachments
             chat, chat_turn = await self.state.ask_in(shown, prompt, attachments, replaces)
+        except SessionBusy:  # a turn of another surface runs
+            if shown is None:
+                raise
+            await flows.wait(self, shown, replaces)
+            return
         finally:
             self._asking = False
         self.run_flow(self.state.follow(chat, chat_turn))
         chat.draft = ""
         if self.chat is not shown:  # the person has gone to another session meanwhile
             return
-        composer.take()
-        composer.take_attachments()
-        composer.leave_edit()
+        self.clear_prompt()
         if shown is None:
             self._show(chat)
         self.conversation.changed()
         self.conversation.follow_end()
         self._show_status()
+
+    def clear_prompt(self) -> None:
+        """Empty the prompt after its question was sent or put with those that wait."""
+        self.composer.take()
+        self.composer.take_attachments()
+        self.composer.leave_edit()
+
+    def leave_edit(self) -> None:
+        """Leave the question that is edited as it was. One that waits may be sent again."""
+        question = self.composer.edited_waiting
+        self.composer.leave_edit()
+        if question is not None and self.chat is not None:
+            self.state.change_waiting(self.chat, question.key, question)
+            self.run_flow(self.state.run_waiting(self.chat))
 
     # The line below, and the bar for approvals.
 
@@ -332,6 +398,14 @@ class ChatScreen(Screen[None]):
     def _session_acted(self, event: SessionList.Acted) -> None:
         self.run_flow(flows.SESSION_FLOWS[event.act](self, event.session))
 
+    @on(WaitingList.Acted)
+    def _waiting_acted(self, event: WaitingList.Acted) -> None:
+        self.run_flow(flows.WAITING_FLOWS[event.act](self, event.key))
+
+    @on(Composer.WaitingRecalled)
+    def _waiting_recalled(self) -> None:
+        self.run_flow(flows.edit_waiting(self, self.composer.waiting[-1].key))
+
     @on(QuestionView.Acted)
     def _question_acted(self, event: QuestionView.Acted) -> None:
         self.run_flow(flows.TURN_FLOWS[event.act](self, event.chat_turn))
@@ -347,6 +421,11 @@ class ChatScreen(Screen[None]):
             event.stop()
             self.composer.type(event.character)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Give what is pasted elsewhere to the prompt."""
+        self.composer.area.focus()
+        self.composer.area.post_message(events.Paste(event.text))
+
     def action_flow(self, name: str) -> None:
         """Start a flow of the whole screen."""
         self.run_flow(flows.SCREEN_FLOWS[name](self))
@@ -361,12 +440,41 @@ class ChatScreen(Screen[None]):
 
     def action_stop(self) -> None:
         """Leave the edit, or stop the running turn."""
-        if self.composer.edited is not None:
-            self.composer.leave_edit()
+        composer = self.composer
+        if composer.edited is not None or composer.edited_waiting is not None:
+            self.leave_edit()
+        elif self.query_one(WaitingList).has_focus:
+            composer.area.focus()
         elif self.query_one(SessionList).has_focus:
             self.leave_sessions()
         else:
             self.run_flow(flows.stop(self))
+
+    def action_interrupt(self) -> None:
+        """Copy the selected text, else empty the prompt, else stop the running turn; pressed again, quit."""
+        composer = self.composer
+        if selected := self.get_selected_text() or composer.area.selected_text:
+            self.app.copy_to_clipboard(selected)
+            return
+        again = monotonic() - self._interrupted_s < QUIT_S
+        running = self.chat is not None and self.chat.running_turn is not None
+        if composer.area.text or composer.edited is not None or composer.edited_waiting is not None:
+            composer.take()
+            self.leave_edit()
+            if running:  # the next one stops the turn
+                return
+        elif again:
+            self.app.exit()
+            return
+        elif running:
+            self.run_flow(flows.stop(self))
+        self._interrupted_s = monotonic()
+        self.chat_app.show_notice(self.display_settings.words.text("quit.again"))
+
+    def action_leave(self) -> None:
+        """Leave the chat, if the prompt is empty."""
+        if not self.composer.area.text:
+            self.app.exit()
 
     def action_toggle_sessions(self) -> None:
         """Show the list of sessions and go there, or hide it."""

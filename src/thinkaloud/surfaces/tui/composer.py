@@ -1,8 +1,10 @@
 """Where the person writes: the prompt, what is attached to it, and the question that is being edited."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -12,6 +14,7 @@ from textual.widgets import Static, TextArea
 
 from thinkaloud.surfaces.attachments import Attachment, image_path
 from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.surfaces.question_queue import WaitingQuestion
 from thinkaloud.surfaces.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.commands import COMMANDS, completions
@@ -24,6 +27,8 @@ class PromptArea(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", show=False),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False),
+        Binding("ctrl+underscore", "undo", show=False),
+        Binding("ctrl+c", "screen.interrupt", show=False),
     ]
 
     class Sent(Message):
@@ -50,6 +55,12 @@ class PromptArea(TextArea):
         """Send the text."""
         self.post_message(self.Sent())
 
+    def action_delete_right(self) -> None:
+        """Delete the next character. In an empty prompt the key is for the chat, which Ctrl+D leaves."""
+        if not self.text:
+            raise SkipAction
+        super().action_delete_right()
+
     def action_newline(self) -> None:
         """Start a new line."""
         self.insert("\n")
@@ -68,12 +79,12 @@ class PromptArea(TextArea):
             await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
+        """Attach an image whose path was pasted. Textual inserts any other text after this handler."""
+        event.stop()
+        event.text = pasted_text(event.text)
         if path := image_path(event.text):
             event.prevent_default()
-            event.stop()
             self.post_message(self.ImagePasted(path))
-        else:
-            await super()._on_paste(event)
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Move up; in the first line, recall the question before."""
@@ -90,6 +101,14 @@ class PromptArea(TextArea):
             super().action_cursor_down(select)
 
 
+def pasted_text(text: str) -> str:
+    """Return a text as it is inserted: lines end with a newline, and escape sequences are removed.
+
+    Terminals send a carriage return for each line break of a paste.
+    """
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 class Composer(Vertical):
     """The prompt with a line above it for attachments, the question that is edited, and commands."""
 
@@ -102,8 +121,11 @@ class Composer(Vertical):
     Composer PromptArea .text-area--placeholder { color: $text-muted; }
     """
 
+    class WaitingRecalled(Message):
+        """The person wants to edit the last question that waits."""
+
     class Submitted(Message):
-        """The person sent a text."""
+        """The person sent a text, or pressed Enter in an empty prompt."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -115,6 +137,10 @@ class Composer(Vertical):
         self.attachments: list[Attachment] = []
         self.edited: ChatTurn | None = None
         """The turn whose question is being edited."""
+        self.edited_waiting: WaitingQuestion | None = None
+        """The waiting question that is being edited."""
+        self.waiting: Sequence[WaitingQuestion] = ()
+        """The questions that wait. ↑ in an empty prompt edits the last one."""
         self._history: list[str] = []
         self._recalled = 0
 
@@ -166,9 +192,16 @@ class Composer(Vertical):
         self.show_line()
         self.area.focus()
 
+    def edit_waiting(self, question: WaitingQuestion) -> None:
+        """Edit a question that waits."""
+        self.edited_waiting = question
+        self.fill(question.prompt)
+        self.show_line()
+        self.area.focus()
+
     def leave_edit(self) -> None:
         """Stop editing, and empty the prompt."""
-        self.edited = None
+        self.edited = self.edited_waiting = None
         self.area.text = ""
         self.show_line()
 
@@ -188,6 +221,8 @@ class Composer(Vertical):
         parts = [f"📎 {clean(attachment.name)}" for attachment in self.attachments]
         if self.edited is not None:
             parts.insert(0, self._words.text("editing"))
+        if self.edited_waiting is not None:
+            parts.insert(0, self._words.text("waiting.editing"))
         if names := completions(self.area.text):
             parts = [f"{name} {self._words.arguments(COMMANDS[name[1:]])}".strip() for name in names[:6]]
         line = self.query_one("#composer-line", Static)
@@ -200,11 +235,13 @@ class Composer(Vertical):
 
     @on(PromptArea.Sent)
     def _sent(self) -> None:
-        if self.area.text.strip() or self.attachments:
-            self.post_message(self.Submitted(self.area.text))
+        self.post_message(self.Submitted(self.area.text))
 
     @on(PromptArea.Recalled)
     def _recall(self, event: PromptArea.Recalled) -> None:
+        if event.step < 0 and self.waiting and not self._recalled and not self.area.text:
+            self.post_message(self.WaitingRecalled())
+            return
         place = self._recalled + event.step
         if -len(self._history) <= place <= 0 and (self._recalled or not self.area.text):
             self._recalled = place

@@ -12,9 +12,11 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from thinkaloud.canon import Entry
+from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.chat_session import ChatTurn
 from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.tui.exchange import ExchangeView, QuestionView
+from thinkaloud.surfaces.tui.line_view import FRAME_S
 
 MARGIN_SCREENS = 1
 """How many screens above and below the visible part are drawn."""
@@ -48,6 +50,8 @@ class ConversationView(VerticalScroll):
         self._restoring = False
         self._sought: int | None = None
         """The turn that is scrolled to and has no widget yet."""
+        self._found: FoundText | None = None
+        """The place that was searched for. Its words are marked."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="empty", markup=False)
@@ -61,6 +65,7 @@ class ConversationView(VerticalScroll):
     def show(self, turns: Sequence[ChatTurn], empty_text: str = "") -> None:
         """Show the turns of another session, from the end."""
         self._turns = turns
+        self._found = None
         self._heights.clear()
         for exchange in self._mounted.values():
             exchange.remove()
@@ -107,11 +112,11 @@ class ConversationView(VerticalScroll):
 
     def feed(self, chat_turn: ChatTurn, entry: Entry) -> None:
         """Apply an entry to a turn, and draw it if the turn is near the visible part."""
-        exchange = self.exchange(chat_turn)
-        if exchange is not None:
-            exchange.feed(entry)
-        else:
-            chat_turn.feed(entry)
+        for exchange in self._mounted.values():
+            if exchange.chat_turn is chat_turn:  # it may still be on its way to the screen
+                exchange.feed(entry)
+                return
+        chat_turn.feed(entry)
 
     def apply_display(self, display: Display) -> None:
         """Draw with another policy or in another language."""
@@ -140,6 +145,17 @@ class ConversationView(VerticalScroll):
             self._update_soon()
             self.call_after_refresh(self._seek)
 
+    def show_found(self, place: FoundText) -> None:
+        """Open the block of a place that was found, mark the words, and scroll there."""
+        self._found = place
+        for chat_turn in self._turns:
+            if chat_turn.id == place.turn and place.kind in ("thought", "tool") and place.block is not None:
+                chat_turn.open_block(place.block, self._display_settings.policy)
+        self.replace_choices()
+        for exchange in self._mounted.values():
+            exchange.mark_found(place)
+        self.scroll_to_turn(place.turn)
+
     def focus_question(self, turn_id: str) -> None:
         """Give the focus to the question of a turn, as soon as it has a widget."""
         exchanges = (row for row in self.exchanges if row.chat_turn.id == turn_id and row.is_mounted)
@@ -152,10 +168,14 @@ class ConversationView(VerticalScroll):
     def _seek(self) -> None:
         """Correct the place of the turn that is sought, once it has a widget."""
         exchange = None if self._sought is None else self._mounted.get(self._sought)
-        if exchange is not None and exchange.size.height:
-            self._sought = None
-            self._reading = (exchange, 0)
-            self._keep_place()
+        if exchange is None or not exchange.size.height:
+            return
+        if not exchange.laid_out:
+            self.set_timer(FRAME_S, self._seek)
+            return
+        self._sought = None
+        self._reading = (exchange, -exchange.row_of_found(self._found))
+        self._keep_place()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw what comes near the visible part."""
@@ -214,6 +234,7 @@ class ConversationView(VerticalScroll):
                 (self._mounted[other] for other in sorted(self._mounted) if other > index), None
             )
             exchange = ExchangeView(self._turns[index], self._display_settings)
+            exchange.mark_found(self._found)
             self._mounted[index] = exchange
             await self.mount(exchange, before=following or self.query_one("#below"))
 
@@ -245,7 +266,10 @@ class ConversationView(VerticalScroll):
     def _indexes_within(self, screens: int) -> list[int]:
         """Return the turns within so many screens of the visible part; always at least one."""
         screen = self.size.height
-        end = self.max_scroll_y if not self._anchor_let_go else self.scroll_y
+        if self._sought is not None:
+            end = float(self._top_of(self._sought))  # it may not be possible to scroll there yet
+        else:
+            end = self.max_scroll_y if not self._anchor_let_go else self.scroll_y
         top, bottom = end - screens * screen, end + (1 + screens) * screen
         indexes = []
         y = 0

@@ -1,5 +1,6 @@
 """One exchange in the conversation: the question, the turn that answers it, and the state of its stream."""
 
+import re
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from thinkaloud.canon import Entry
+from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.chat_session import ChatTurn
 from thinkaloud.surfaces.display import Display
 from thinkaloud.surfaces.terminal import clean
@@ -17,6 +19,8 @@ from thinkaloud.surfaces.tui.line_view import TallStylesCache
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
+_ROWS_ABOVE_FOUND = 3
+"""Rows that stay above words that were found, so that they are read in their context."""
 QUESTION_LIMIT = 4_000
 """Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
 
@@ -71,17 +75,17 @@ class ExchangeView(Vertical):
         self._styles_cache = TallStylesCache()
         self.chat_turn = chat_turn
         self._display_settings = display
-
-    def compose(self) -> ComposeResult:
-        display = self._display_settings
-        yield QuestionView(self.chat_turn, display)
-        yield TurnView(
-            self.chat_turn.turn,
+        self.turn_view = TurnView(
+            chat_turn.turn,
             policy=display.policy,
             locale=display.locale,
-            clock=self.chat_turn.now_ms,
-            choices=self.chat_turn.choices.current(display.policy),
+            clock=chat_turn.now_ms,
+            choices=chat_turn.choices.current(display.policy),
         )
+
+    def compose(self) -> ComposeResult:
+        yield QuestionView(self.chat_turn, self._display_settings)
+        yield self.turn_view
         yield Static("", classes="stream-state", markup=False)
 
     def on_mount(self) -> None:
@@ -92,16 +96,33 @@ class ExchangeView(Vertical):
         """Tell the conversation."""
         self.post_message(self.HeightChanged())
 
-    @property
-    def turn_view(self) -> TurnView:
-        """The view of the turn."""
-        return self.query_one(TurnView)
-
     def feed(self, entry: Entry) -> None:
-        """Apply an entry and draw it."""
+        """Apply an entry and draw it, also before this is on the screen."""
         self.turn_view.feed(entry)
         self.chat_turn.turn = self.turn_view.turn
         self.chat_turn.arrived(entry)
+
+    def mark_found(self, place: FoundText | None) -> None:
+        """Mark the words of a place that was found, if it is in this turn."""
+        here = place is not None and place.turn == self.chat_turn.id
+        words = found_words(place) if place is not None and here else None
+        self.turn_view.thinking.mark_found(words)
+        self.turn_view.answer.mark_found(words)
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether all text is wrapped to the width of the screen."""
+        return self.turn_view.thinking.laid_out and self.turn_view.answer.laid_out
+
+    def row_of_found(self, place: FoundText | None) -> int:
+        """Return the row to show at the top: some rows above the words that were found, or the first one."""
+        if place is None or place.turn != self.chat_turn.id or place.kind == "prompt":
+            return 0
+        part = self.turn_view.answer if place.kind == "answer" else self.turn_view.thinking
+        row = part.row_of_found(place.block)
+        if row is None:
+            return 0
+        return max(0, self.turn_view.virtual_region.y + part.virtual_region.y + row - _ROWS_ABOVE_FOUND)
 
     def show_state(self) -> None:
         """Show that the stream is being resumed, or why it ended."""
@@ -128,6 +149,13 @@ class ExchangeView(Vertical):
         choices = self.chat_turn.choices.current(self._display_settings.policy)
         choices.clear()
         choices.update(event.panel.choices)
+
+
+def found_words(place: FoundText) -> re.Pattern[str] | None:
+    """Return a pattern of the words that are marked in the snippet of a place."""
+    marked = " ".join(place.snippet[start:end] for start, end in place.marks)
+    words = sorted(set(clean(marked).split()), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)), re.IGNORECASE) if words else None
 
 
 def question_text(chat_turn: ChatTurn, display: Display) -> str:

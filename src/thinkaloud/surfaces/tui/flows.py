@@ -13,7 +13,8 @@ import msgspec
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.attachments import read_attachment
 from thinkaloud.surfaces.backend import Responder, SessionInfo
-from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
+from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.question_queue import WaitingQuestion
 from thinkaloud.surfaces.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
@@ -60,6 +61,57 @@ async def stop(screen: "ChatScreen") -> None:
     running = screen.chat.running_turn if screen.chat else None
     if running is not None:
         await screen.state.backend.cancel(running.id)
+
+
+async def wait(screen: "ChatScreen", chat: ChatSession, replaces: str) -> None:
+    """Have what is in the prompt wait for the turn that runs. An edit of an earlier question cannot."""
+    if replaces:
+        raise Refused(screen.display_settings.words.text("edit.running"))
+    screen.state.wait(chat, screen.composer.area.text, screen.composer.attachments)
+    screen.clear_prompt()
+    if not screen.state.busy(chat):  # the turn is one of another surface, or has ended just now
+        await screen.state.run_waiting(chat, chosen=True)
+
+
+async def edit_waiting(screen: "ChatScreen", key: str) -> None:
+    """Put a waiting question into the prompt. It is not sent meanwhile."""
+    question = _waiting(screen, key)
+    if question is None or screen.chat is None:
+        return
+    if screen.composer.area.text.strip():
+        raise Refused(screen.display_settings.words.text("waiting.prompt_full"))
+    screen.state.change_waiting(screen.chat, key, msgspec.structs.replace(question, held=True))
+    screen.composer.edit_waiting(msgspec.structs.replace(question, held=False))
+
+
+async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
+    """Put the edited question back to those that wait, and send the first one if nothing runs."""
+    composer, edited = screen.composer, screen.composer.edited_waiting
+    if edited is None:
+        return
+    changed = WaitingQuestion(
+        prompt=composer.area.text,
+        attachments=(*edited.attachments, *composer.attachments),
+        answerer=edited.answerer,
+    )
+    screen.state.change_waiting(chat, edited.key, changed)
+    screen.clear_prompt()
+    await screen.state.run_waiting(chat, chosen=True)
+
+
+async def remove_waiting(screen: "ChatScreen", key: str) -> None:
+    """Remove a question that waits."""
+    edited = screen.composer.edited_waiting
+    if screen.chat is None:
+        return
+    screen.state.change_waiting(screen.chat, key, None)
+    if edited is not None and edited.key == key:
+        screen.composer.leave_edit()
+
+
+def _waiting(screen: "ChatScreen", key: str) -> WaitingQuestion | None:
+    questions = screen.chat.waiting if screen.chat else ()
+    return next((question for question in questions if question.key == key), None)
 
 
 async def answer_now(screen: "ChatScreen") -> None:
@@ -190,7 +242,8 @@ async def search(screen: "ChatScreen", text: str = "") -> None:
     window = SearchScreen(screen.state.backend, screen.display_settings.words, text)
     place = await screen.chat_app.push_screen_wait(window)
     if place is not None:
-        await screen.open_session(place.session, place.turn)
+        await screen.open_session(place.session)
+        screen.call_after_refresh(screen.conversation.show_found, place)
 
 
 async def attach(screen: "ChatScreen", path: str) -> None:
@@ -304,6 +357,12 @@ SESSION_FLOWS: Mapping[str, Callable[["ChatScreen", str], Flow]] = {
     "export": export,
 }
 """The flows of a session, by the name of the act."""
+
+WAITING_FLOWS: Mapping[str, Callable[["ChatScreen", str], Flow]] = {
+    "edit": edit_waiting,
+    "remove": remove_waiting,
+}
+"""The flows of a question that waits, by the name of the act."""
 
 TURN_FLOWS: Mapping[str, Callable[["ChatScreen", ChatTurn], Flow]] = {
     "edit": edit,

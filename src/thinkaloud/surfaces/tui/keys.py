@@ -21,6 +21,8 @@ CHAT_KEYS = (
     Key("ctrl+t", "flow('thinking')", "key.thinking"),
     Key("ctrl+l", "flow('blocks')", "key.blocks"),
     Key("escape", "stop", "key.stop"),
+    Key("ctrl+c", "interrupt", "key.interrupt", in_palette=False),
+    Key("ctrl+z", "app.suspend_process", "key.suspend", in_palette=False),
     Key("ctrl+g", "flow('answer_now')", "key.now"),
     Key("ctrl+n", "flow('new')", "key.new"),
     Key("ctrl+b", "toggle_sessions", "key.sessions"),
@@ -50,17 +52,26 @@ PLACE_KEYS = (
     ("tab", "key.tab"),
     ("e, c, r", "key.on_question"),
     ("left, right", "key.on_version"),
+    ("e, d", "key.on_waiting"),
     ("n, r, d, x", "key.on_session"),
-    ("ctrl+c", "key.copy_selection"),
+    ("ctrl+underscore", "key.undo"),
+    ("ctrl+d", "key.leave"),
     ("ctrl+p", "key.palette"),
     ("ctrl+q", "key.quit"),
 )
 """Keys that work where the focus is, and those of the application."""
 
 
+_IN_ORDER = ("escape", "ctrl+c")
+"""Keys that are not taken before those that were typed into the prompt."""
+
+
 def bindings() -> list[BindingType]:
     """Return the bindings of the screen. They come before the keys of the prompt."""
-    return [Binding(key.keys, key.action, show=False, priority=key.keys != "escape") for key in CHAT_KEYS]
+    keys = [
+        Binding(key.keys, key.action, show=False, priority=key.keys not in _IN_ORDER) for key in CHAT_KEYS
+    ]
+    return [*keys, Binding("ctrl+d", "leave", show=False)]
 
 
 def shown_keys(keys: str) -> str:
@@ -74,7 +85,7 @@ def _shown_key(key: str) -> str:
     return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
-_NAMES = {"pageup": "PageUp", "pagedown": "PageDown", "up": "↑", "left": "←", "right": "→"}
+_NAMES = {"pageup": "PageUp", "pagedown": "PageDown", "up": "↑", "left": "←", "right": "→", "underscore": "_"}
 
 
 async def run_own_binding(widget: Widget, event: events.Key) -> bool:

@@ -6,6 +6,7 @@ as high as its rows inside a parent that scrolls. With a `max-height` it scrolls
 until the person scrolls away from it.
 """
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,6 +72,7 @@ class LineView(ScrollView):
         self._layout_timer: Timer | None = None
         self._strips: LRUCache[tuple[int, Row, int], Strip] = LRUCache(_CACHED_ROWS)
         self._styles_by_role: dict[str, Style] = {}
+        self._found: re.Pattern[str] | None = None
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -132,6 +134,25 @@ class LineView(ScrollView):
         """Return all rows as text, as they are drawn."""
         rows = [self.row_at(index) for index in range(self.row_count)]
         return "\n".join(row.text.rstrip() for row in rows if row is not None)
+
+    def mark_found(self, words: re.Pattern[str] | None) -> None:
+        """Mark words that were searched for, or none."""
+        self._found = words
+        self._strips.clear()
+        self.refresh()
+
+    def row_of_found(self, key: int | None = None) -> int | None:
+        """Return the row with the most of the marked words below the header of a key; None if none has."""
+        keys = [section.key for section in self._sections]
+        first = self._starts[keys.index(key)] if key in keys else 0
+        best: int | None = None
+        most = 0
+        for index in range(first, self.row_count):
+            row = self.row_at(index)
+            found = set(self._found.findall(row.text.lower())) if row and self._found else set()
+            if len(found) > most:
+                best, most = index, len(found)
+        return best
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Follow the end from when the view scrolls itself, until the person scrolls."""
@@ -237,7 +258,7 @@ class LineView(ScrollView):
         selection = self.text_selection
         span = None if selection is None else selection.get_span(row_index)
         if span is not None:
-            return self._draw(_select(row, *span), width).apply_offsets(0, row_index)
+            return self._draw(_restyle(row, *span, _SELECTED), width).apply_offsets(0, row_index)
         key = (row_index, row, width)
         strip = self._strips.get(key)
         if strip is None:
@@ -245,6 +266,8 @@ class LineView(ScrollView):
         return strip
 
     def _draw(self, row: Row, width: int) -> Strip:
+        for match in self._found.finditer(row.text) if self._found else ():
+            row = _restyle(row, *match.span(), "found")
         # The last gate before the terminal: whatever a section holds, no control character passes.
         segments = [
             Segment(clean_line(span.text), self._rich_style(span.role, span.href)) for span in row.spans
@@ -294,8 +317,8 @@ class LineView(ScrollView):
 _SELECTED = "selected"
 
 
-def _select(row: Row, start: int, end: int) -> Row:
-    """Return a row with the characters from `start` to `end` selected; -1 is the end of the row."""
+def _restyle(row: Row, start: int, end: int, role: str) -> Row:
+    """Return a row with the characters from `start` to `end` in a role; -1 is the end of the row."""
     end = len(row.text) if end == -1 else end
     start = max(start, row.gutter)
     spans: list[Span] = []
@@ -305,7 +328,7 @@ def _select(row: Row, start: int, end: int) -> Row:
             {0, len(span.text), *(min(max(0, cut - position), len(span.text)) for cut in (start, end))}
         )
         for left, right in pairwise(cuts):
-            selected = start <= position + left < end
-            spans.append(span._replace(text=span.text[left:right], role=_SELECTED if selected else span.role))
+            within = start <= position + left < end
+            spans.append(span._replace(text=span.text[left:right], role=role if within else span.role))
         position += len(span.text)
     return row._replace(spans=tuple(spans))

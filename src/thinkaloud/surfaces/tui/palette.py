@@ -25,6 +25,7 @@ ROLES: Mapping[str, str] = {
     "gutter": "$gutter",
     "header": "$quiet",
     "header.current": "bold reverse",
+    "found": "bold reverse",
     "warning": "$readable-warning",
     "error": "$readable-error",
     "heading": "bold $readable-primary",

@@ -1,5 +1,6 @@
 """The list of sessions. A mark before a title says what happens in a session that is not shown."""
 
+import time
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -84,7 +85,7 @@ class SessionList(OptionList):
 
 
 def session_line(chat: ChatSession, shown: bool, words: ScreenWords) -> Content:
-    """Return the line of a session: its mark and its title."""
+    """Return the lines of a session: its mark and its title, then when it was used and who answers."""
     mark = " "
     if chat.waits_for_approval:
         mark = WAITING
@@ -94,4 +95,16 @@ def session_line(chat: ChatSession, shown: bool, words: ScreenWords) -> Content:
         mark = UNREAD
     title = clean(chat.info.title).replace("\n", " ") or words.text("untitled")
     style = "bold" if shown else ""
-    return Content.assemble((f"{mark} ", "$text-accent"), (title, style))
+    used = _time_text(chat.info.updated_ms) if chat.info.updated_ms else ""
+    who = clean(chat.info.agent or chat.info.model)
+    facts = " · ".join(fact for fact in (used, who) if fact)
+    return Content.assemble(
+        (f"{mark} ", "$text-accent"), (title, style), (f"\n  {facts}" if facts else "", "$text-muted")
+    )
+
+
+def _time_text(at_ms: int) -> str:
+    """Return the time of today, or the date of another day, where the person is."""
+    at = time.localtime(at_ms / 1000)
+    today = at[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if today else "%Y-%m-%d", at)

@@ -18,8 +18,12 @@ class TerminalDisplay(Display):
         running = None if chat is None else chat.running_turn
         if gateway_lost:
             text = self.words.text("gateway.lost", reason=self.error_text(gateway_lost))
-        elif running is None or place != "status.idle":
+        elif place != "status.idle":
             text = self.words.text(place)
+        elif running is None:
+            cost = chat.turns[-1].cost if chat is not None and chat.turns else None
+            keys = self.words.text(place)
+            text = keys if cost is None else f"{self.cost(cost)} · {keys}"
         else:
             text = self.stream_state(running) or self.words.text("status.running")
         return text.replace("\n", " ")

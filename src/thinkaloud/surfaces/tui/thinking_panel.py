@@ -59,7 +59,8 @@ class ThinkingPanel(LineView, can_focus=True):
         self.turn, self.policy, self.locale = turn, policy, locale
         self.view: ThinkingView | None = None
         """What is drawn; None if the turn has no thinking."""
-        self._user_choices = UserChoices(choices)
+        self._user_choices = UserChoices()
+        self.choices.update(choices or {})
         self._clock = clock
         self._current_key = PANEL
         self._rows: list[PanelRow] = []
@@ -74,7 +75,9 @@ class ThinkingPanel(LineView, can_focus=True):
     def redraw(self) -> None:
         """Draw the turn as it is now."""
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
-        self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
+        self._rows = []
+        if self.view is not None:
+            self._rows = panel_rows(self.view, self.policy, Words(self.locale))
         sections = panel_sections(self._rows, self.policy, self._source)
         self._source.forget_unused(sections)
         self.display = bool(sections)

@@ -63,9 +63,9 @@ class TurnView(Vertical):
         yield self.notices
 
     def on_mount(self) -> None:
-        """Start the clock."""
+        """Start the clock, and draw what arrived on the way to the screen."""
         self.set_interval(CLOCK_S, self._tick)
-        self._draw_soon()
+        self._frame = self.set_timer(FRAME_S, self.flush)
 
     def feed(self, entry: Entry) -> None:
         """Apply an entry to the turn and draw it with the next frame."""

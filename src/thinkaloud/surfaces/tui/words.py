@@ -11,6 +11,17 @@ TEXTS: Texts = {
     ),
     "palette": ("Search for a command…", "Buscar um comando…"),
     "editing": ("Editing a question; Esc leaves it.", "Editando uma pergunta; Esc desiste."),
+    "waiting.editing": (
+        "Editing a question that waits; Esc leaves it as it was.",
+        "Editando uma pergunta da fila; Esc a deixa como estava.",
+    ),
+    "status.waiting": ("Enter edits · d removes · Esc back", "Enter edita · d remove · Esc volta"),
+    "waiting.next": ("Waiting for this answer · ↑ edits", "Aguardando esta resposta · ↑ edita"),
+    "waiting.stays": ("Waiting · Enter sends · ↑ edits", "Na fila · Enter envia · ↑ edita"),
+    "waiting.prompt_full": (
+        "Send or remove what is in the prompt, then edit the question that waits.",
+        "Envie ou apague o que está no campo e depois edite a pergunta da fila.",
+    ),
     "status.running": (
         "Working… · Esc stops · Ctrl+G answers now",
         "Trabalhando… · Esc para · Ctrl+G responde já",
@@ -70,7 +81,7 @@ TEXTS: Texts = {
         "O turno continua no gateway; abra a conversa de novo para ler a resposta.",
     ),
     "quit.go_on": ("To go on: {name}", "Para continuar: {name}"),
-    "quit.how": ("Ctrl+Q quits.", "Ctrl+Q sai."),
+    "quit.again": ("Press Ctrl+C again to quit.", "Pressione Ctrl+C de novo para sair."),
     "replay.keys": (
         "Space pauses · ← → 5 s · + − speed · Esc leaves",
         "Espaço pausa · ← → 5 s · + − velocidade · Esc sai",
@@ -98,7 +109,11 @@ TEXTS: Texts = {
     "key.page_up": ("Scroll up", "Rolar para cima"),
     "key.page_down": ("Scroll down", "Rolar para baixo"),
     "key.send": ("Send (prompt)", "Enviar (pergunta)"),
-    "key.recall": ("Earlier question (empty prompt)", "Pergunta anterior (campo vazio)"),
+    "key.recall": (
+        "Waiting or earlier question (empty prompt)",
+        "Pergunta da fila ou anterior (campo vazio)",
+    ),
+    "key.on_waiting": ("Edit, remove (waiting question)", "Editar, remover (pergunta da fila)"),
     "key.tab": ("Next place; completes a command", "Próximo lugar; completa um comando"),
     "keys.open_block": ("Enter, Space", "Enter, Espaço"),
     "key.open_block": ("Open or close (thinking)", "Abrir ou fechar (pensamento)"),
@@ -112,6 +127,13 @@ TEXTS: Texts = {
         "Run or deny (approval; Tab goes there)",
         "Executar ou negar (aprovação; Tab vai até lá)",
     ),
+    "key.interrupt": (
+        "Copy, empty the prompt or stop; twice quits",
+        "Copiar, esvaziar o campo ou parar; duas vezes sai",
+    ),
+    "key.suspend": ("Suspend; fg comes back", "Suspender; fg volta"),
+    "key.undo": ("Undo (prompt)", "Desfazer (pergunta)"),
+    "key.leave": ("Quit (empty prompt)", "Sair (campo vazio)"),
     "key.palette": ("Command palette", "Paleta de comandos"),
     "key.quit": ("Quit; running turns go on", "Sair; os turnos continuam"),
     "argument.name": ("NAME", "NOME"),
