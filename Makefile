@@ -19,11 +19,11 @@ CORE := $(addprefix tests/,catalog context dialects export requests tags transcr
 RULES := $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element check test test-all fuzz faults journeys browsers clients lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core manual docs bench behaviour lock release clean
 .PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the gateway and its page, with no key (PORT=8321, HOST=127.0.0.1)
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.run $(if $(NPM),page)
@@ -65,6 +65,9 @@ clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/prog
 
 browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
+
+integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## build server-rendered apps with the element and open them; installs 640 MB of frameworks
+	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_builds.py
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 
@@ -116,7 +119,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.
@@ -159,6 +162,10 @@ tests/clients/programs/node_modules/.all: tests/clients/programs/package-lock.js
 .venv-clients/.clients .venv-aider/.aider:
 	$$(scripts/uv) venv --quiet --allow-existing --python $(PYTHON) $(@D)
 	$$(scripts/uv) pip sync --quiet --python $(@D)/bin/python --require-hashes requirements/$(@F:.%=%).lock
+	@touch $@
+
+web/integrations/node_modules/.all: web/integrations/package-lock.json
+	cd web/integrations && $(NPM_CI)
 	@touch $@
 
 $(NODE_CLIENTS): tests/clients/node/package-lock.json

@@ -80,6 +80,31 @@ def test_tail_is_the_end_of_the_newest_line(text: str, expected: str) -> None:
     assert tail(text, 20) == expected
 
 
+GROWING = """The user asked for **Friday**, so I check the dates.
+
+A. 8 − 3 = 5
+| day | ferry |
+|---|---|
+| Mon | yes |
+See [the docs](https://example.org/ferries) for `more`.
+"""
+
+
+def test_tail_of_a_growing_text_is_never_a_fragment() -> None:
+    """The last line that can be read stays until the next one can be, and no mark of markdown is seen."""
+    tails = [tail(GROWING[:size]) for size in range(len(GROWING) + 1)]
+    shown = [line for line in tails if line]
+    assert min(map(len, shown)) >= 10
+    assert not any(mark in line for line in shown for mark in ("|", "[", "]", "(", "*", "`", "http"))
+    assert tails[tails.index(shown[0]) :] == shown, "what can be read stays until something else can"
+    assert shown[-1] == "See the docs for more."
+    assert "day · ferry" in shown
+
+
+def test_tail_of_short_lines_is_one_that_is_whole() -> None:
+    assert [tail("Hm"), tail("Hm."), tail("OK\nA"), tail("1.\n---\n")] == ["", "Hm.", "OK", ""]
+
+
 def test_tail_of_a_line_longer_than_the_window() -> None:
     assert tail("word " * 10_000, 20) == "…word word word word"
     assert tail("漢" * 10_000, 9) == "…漢漢漢漢"
@@ -88,11 +113,17 @@ def test_tail_of_a_line_longer_than_the_window() -> None:
 @given(MARKED | ANY_TEXT, st.integers(0, 60))
 def test_preview_fits_and_is_idempotent(text: str, columns: int) -> None:
     """R090: never wider than requested, and the preview of a preview is itself."""
-    for short in (preview, tail):
-        line = short(text, columns)
-        assert columns_of(line) <= columns
-        assert len(line.splitlines()) <= 1
-        assert short(line, columns) == line
+    line = preview(text, columns)
+    assert columns_of(line) <= columns
+    assert len(line.splitlines()) <= 1
+    assert preview(line, columns) == line
+
+
+@given(MARKED | ANY_TEXT, st.integers(0, 60))
+def test_tail_fits_in_one_line(text: str, columns: int) -> None:
+    line = tail(text, columns)
+    assert columns_of(line) <= columns
+    assert len(line.splitlines()) <= 1
 
 
 @given(st.lists(st.sampled_from(["👨‍👩‍👧‍👦", "🇧🇷", "e\u0301", "漢", "ab", " "]), max_size=80).map("".join))

@@ -49,6 +49,7 @@ SHARED_WORDS = (
     "tools_deep",
     "tool",
     "assistant",
+    "calling",
     "working",
     "approval",
     "encrypted",

@@ -11,6 +11,7 @@ from tests.patience import PATIENCE_MS
 from tests.web.element_states import (
     TWO_FRAMES,
     WORDS,
+    Event,
     answer_after_thought,
     feed_more,
     running_thought,
@@ -481,11 +482,12 @@ def test_repeated_entries_are_applied_once(page: Page) -> None:
 
 
 def test_clock_continues_from_the_server_timestamp(page: Page) -> None:
-    """R079: over a reload too; the time of a thought is the server's, not the page's."""
+    """R079: over a reload too; the newest stamp says how long it thinks already, and not the page."""
     page.evaluate(
         (
             "events => { const node = put(); node.id = 'block'; const start = Date.now() - 65000; "
-            "events.forEach(([event], seq) => node.feed({seq, event, at_ms: start})); }"
+            "events.forEach(([event], seq) => "
+            "node.feed({seq, event, at_ms: start + (seq < 2 ? 0 : 65000)})); }"
         ),
         running_thought(),
     )
@@ -514,6 +516,80 @@ def test_a_silent_stream_is_said_to_be_silent(page: Page) -> None:
     show_block(page, running_thought(), id="block", now=1000)
     page.clock.run_for(25_000)
     assert part(page, "preview") == "Still waiting…"
+
+
+def test_still_waiting_stays_until_something_comes(page: Page) -> None:
+    """The gateway notices after a while that a provider is silent: that is no word of the model."""
+    page.clock.install()
+    show_block(page, running_thought(), id="block", now=1000)
+    page.clock.run_for(25_000)
+    feed_more(page, [({"type": "notice.given", "code": "silent", "text": ""}, 26_000)])
+    page.clock.run_for(10_000)
+    assert part(page, "preview") == "Still waiting…"
+    feed_more(page, [({"type": "block.grew", "block": 0, "text": "\nThe ferry runs on Friday."}, 36_000)])
+    assert part(page, "preview") == "The ferry runs on Friday."
+
+
+@pytest.mark.parametrize("wrong_by_ms", [3_600_000, -3_600_000])
+def test_time_counts_from_arrival_whatever_the_readers_clock_says(page: Page, wrong_by_ms: int) -> None:
+    """R079: only the stamps say when it began; the reader's own time says what has passed since they came."""
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
+    page.evaluate(
+        """wrong => {
+          window.block = put({id: "block"});
+          const now = Date.now() - wrong;
+          block.feed({seq: 0, at_ms: now, event: {type: "turn.started"}});
+          block.feed({seq: 1, at_ms: now, event: {type: "block.started", block: 0, kind: "reasoning"}});
+          block.feed({seq: 2, at_ms: now, event: {type: "block.grew", block: 0, text: "I check the dates."}});
+        }""",
+        wrong_by_ms,
+    )
+    page.clock.run_for(3200)
+    assert part(page, "timer") == "3s"
+
+
+def test_call_at_work_is_named_and_timed_in_the_header(page: Page) -> None:
+    """R079: the time of the tool counts while it works, and is no part of the thinking time."""
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
+    show_block(page, [*running_thought(), ({"type": "block.ended", "block": 0}, 2000)], id="block")
+    page.evaluate("() => { block.clock = null; }")
+    feed_more(page, [({"type": "block.started", "block": 1, "kind": "tool_call", "name": "timetable"}, 2000)])
+    feed_more(page, [({"type": "block.ended", "block": 1}, 2000)])
+    page.clock.run_for(4500)
+    assert (part(page, "label"), part(page, "timer")) == ("Calling timetable…", "4s")
+    finished = {"type": "tool.finished", "block": 1, "result": "18:32"}
+    feed_more(page, [(finished, 7000), ({"type": "block.started", "block": 2, "kind": "text"}, 7000)])
+    feed_more(page, [({"type": "block.grew", "block": 2, "text": "At 18:32."}, 7000)])
+    assert part(page, "label") == "Thought for 2s"
+
+
+@pytest.mark.parametrize("width", [320, 800])
+def test_header_keeps_its_height_while_it_thinks(page: Page, width: int) -> None:
+    """From the wait for the first word on: with a line to show or without, with a tool at work or without."""
+    page.set_viewport_size({"width": width, "height": 700})
+    show_block(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
+    steps: list[list[tuple[Event, int]]] = [
+        [({"type": "block.started", "block": 0, "kind": "reasoning"}, 0)],
+        [({"type": "block.grew", "block": 0, "text": "A"}, 100)],
+        [({"type": "block.grew", "block": 0, "text": " ferry runs on weekdays.\n"}, 200)],
+        [({"type": "block.grew", "block": 0, "text": "8 −"}, 300)],
+        [
+            ({"type": "block.started", "block": 1, "kind": "tool_call", "name": "timetable"}, 400),
+            ({"type": "block.ended", "block": 0}, 400),
+        ],
+        [({"type": "block.ended", "block": 1}, 500)],
+        [({"type": "tool.finished", "block": 1, "result": "18:32"}, 900)],
+        [({"type": "block.started", "block": 2, "kind": "reasoning"}, 900)],
+        [({"type": "block.grew", "block": 2, "text": "It leaves at 18:32."}, 900)],
+    ]
+    height = "() => block.shadowRoot.querySelector('.root').getBoundingClientRect().height"
+    heights = [page.evaluate(height)]
+    for events in steps:
+        feed_more(page, events)
+        heights.append(page.evaluate(height))
+    assert max(heights) - min(heights) < 1, heights  # an ellipsis of another font may add half a pixel
 
 
 def test_the_language_follows_the_page_or_a_table(page: Page) -> None:

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, expect
+from tests.patience import patient_context
 from tests.web.element_states import WORDS, answer_after_thought, running_thought, show_block
-from tests.web.site import Site
+from tests.web.site import WEB, Site
 
 PLACES = {
     "bubble": ("display:block", "inline-size:fit-content;max-inline-size:85%;padding:8px"),
@@ -254,3 +255,23 @@ def test_one_file_needs_no_connection_while_streams_hold_all_of_them(page: Page,
         }"""
     )
     assert drawn == "docs"
+
+
+def test_style_sheet_hides_the_text_of_an_element_that_is_not_defined_yet(browser: Browser) -> None:
+    """The room of its header is kept meanwhile, so that nothing moves; without scripts the text is shown."""
+    style = (WEB / "dist" / "thinking-block.css").read_text("utf-8")
+    block = '<thinking-block duration-ms="4200">I need the **docs** first.</thinking-block>'
+    html = f'<!doctype html><style>{style}</style>{block}<p id="after">After</p>'
+    place = "() => document.getElementById('after').getBoundingClientRect().top"
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.set_content(html)
+        assert not page.locator("thinking-block").is_visible()
+        before = page.evaluate(place)
+        page.add_script_tag(path=WEB / "dist" / "thinking-block.global.js")
+        expect(page.locator("thinking-block .label")).to_have_text("Thought for 4.2s")
+        assert page.evaluate(place) == before
+    with patient_context(browser, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.set_content(html)
+        expect(page.get_by_text("I need the **docs** first.")).to_be_visible()

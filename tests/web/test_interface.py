@@ -441,3 +441,41 @@ def test_chunks_name_their_message_once(page: Page) -> None:
         }"""
     )
     assert chunks == ["Let me see.", "It is four.", "done"]
+
+
+def test_a_growing_message_of_the_ai_sdk_is_appended_to(page: Page) -> None:
+    """Set again and again, as a framework does with each part of the stream, the text that is drawn stays."""
+    page.evaluate("() => { window.block = put({id: 'block', live: 'open'}); }")
+    grow = """async ([text, state]) => {
+      const parts = [{type: "step-start"}, {type: "reasoning", text, state}];
+      block.message = {id: "m", role: "assistant", parts};
+      await block.ready;
+      block.refresh();
+    }"""
+    page.evaluate(grow, ["I look ", "streaming"])
+    expect(page.locator("#block")).to_have_attribute("status", "streaming")
+    page.evaluate("() => { window.drawn = block.shadowRoot.querySelector('.body p'); }")
+    page.evaluate(grow, ["I look it up.", "streaming"])
+    assert page.evaluate("() => drawn.isConnected && drawn.textContent") == "I look it up."
+    page.evaluate(grow, ["I look it up.", "done"])
+    page.evaluate("() => block.setAttribute('status', 'done')")
+    expect(page.locator("#block")).to_have_attribute("status", "done")
+
+
+def test_message_may_be_set_before_the_element_is_defined(browser: Browser, site: Site) -> None:
+    """A framework sets it while the script is still on its way."""
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.goto(site.url + "/without")
+        page.evaluate("""async () => {
+          block.textContent = "";
+          const reasoning = {type: "reasoning", text: "I look it up."};
+          const call = {type: "tool-find", toolCallId: "c", state: "output-available", input: {}, output: 3};
+          const parts = [reasoning, call, {type: "text", text: "Three."}];
+          block.message = {id: "m", role: "assistant", parts};
+          await import("/dist/thinking-block.js");
+          await block.ready;
+        }""")
+        assert page.evaluate("() => [block.text, block.toMarkdown()]") == ["I look it up.", "Three."]
+        page.evaluate("() => { block.message = null; }")
+        assert page.evaluate("() => block.text") == ""

@@ -19,7 +19,7 @@ from tests.web.chat_page import (
 )
 
 DEEP = ("Planner", "Reader", "Scout", "Checker", "Clerk")
-PEEK = "() => document.querySelector('thinking-block').state.view.peek"
+LABEL = "() => document.querySelector('thinking-block').state.view.label"
 ANSWER = "() => document.querySelector('thinking-block').state.answer"
 SAID_SCRIPT = """window.said = []; new MutationObserver(() => {
   for (const {textContent} of document.querySelectorAll("body > [role=status]"))
@@ -88,7 +88,7 @@ def test_replies_are_separated_by_a_blank_line_live_and_after_a_reload(
     page = visit.open()
     _ask_agent(page, "Careful")
     _waiting(page)
-    assert page.evaluate(PEEK) == "checker waits for approval"
+    assert page.evaluate(LABEL) == "checker waits for approval"
     page.get_by_role("button", name="Allow").click()
     wait_for_answers(page)
     (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]

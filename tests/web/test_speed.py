@@ -89,3 +89,32 @@ def test_many_deltas_are_one_drawing(page: Page) -> None:
         }"""
     )
     assert draw_count <= 2
+
+
+PAINT = """async ({kilobytes, space}) => {
+  const sentence = `and then there is more of it, for ever and ever${space}`;
+  const text = sentence.repeat(Math.ceil(kilobytes * 1024 / sentence.length));
+  const node = put({live: "open"});
+  const start = performance.now();
+  node.feed({seq: 0, at_ms: 0, event: {type: "block.started", block: 0, kind: "reasoning"}});
+  node.feed({seq: 1, at_ms: 1, event: {type: "block.grew", block: 0, text}});
+  node.refresh();
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const spent = performance.now() - start;
+  const drawn = node.shadowRoot.querySelector(".body").textContent.replace(/\\s+/g, "").length;
+  node.remove();
+  return {spent, drawn: drawn === text.replace(/\\s+/g, "").length};
+}"""
+TWO_FRAMES_MS = 34
+MOST_FOR_ONE_LINE = 5.0
+"""How much more one line may cost than the same text in lines: laid out as a whole, a hundred times that."""
+
+
+def test_one_line_of_a_megabyte_costs_what_many_lines_do(page: Page) -> None:
+    for space in (" ", "\n\n"):
+        page.evaluate(PAINT, {"kilobytes": 64, "space": space})
+    lines = page.evaluate(PAINT, {"kilobytes": 1024, "space": "\n\n"})
+    line = page.evaluate(PAINT, {"kilobytes": 1024, "space": " "})
+    assert lines["drawn"]
+    assert line["drawn"]
+    assert line["spent"] <= MOST_FOR_ONE_LINE * (lines["spent"] + TWO_FRAMES_MS)

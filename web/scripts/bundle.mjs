@@ -44,7 +44,7 @@ const CHUNKS = {
   "sources/providers/openai-chat": [],
   "sources/providers/openai-responses": ["sources/providers/item-keys"],
   "sources/providers/plain-text": [],
-  "sources/other-formats": ["sources/dialects", "sources/records"],
+  "sources/other-formats": ["sources/dialects", "sources/records", "sources/ui-message"],
   "core/portuguese": ["core/words-pt"],
   "core/sentence": [],
 };
@@ -122,6 +122,7 @@ async function bundleAll() {
   }
   const { outputFiles } = await build({ ...common, entryPoints: ["src/core.ts"], write: false });
   await save("core", outputFiles[0].text);
+  await build({ entryPoints: ["src/undefined.css"], minify: true, outfile: "dist/thinking-block.css" });
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) await bundleAll();

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 const NAMES = `
   startedMs endedMs callId summaryBy pieces blank rewrites awaitingResult seals notices replies
   ownBlocks since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf
-  turn lastMessageAt emit startBlock manualBlock changes applyStatus atMs arrivedAt skew
+  turn lastMessageAt emit startBlock manualBlock changes applyStatus givenStatus readsMessage atMs
   drawClosed waitText tokenBudget requestToggle templates drawSingle drawThought setOpen setTimer
   autoClose beforeClosing closes stateChanged pauseClosing
   createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw look markChanged drawSoon
@@ -17,7 +17,7 @@ const NAMES = `
 
 const TYPES = "../node_modules/typescript/lib/lib";
 const KNOWN = ["dom", "es5", "es2015.core", "es2015.collection", "es2023.array"].map((name) => `${TYPES}.${name}.d.ts`);
-const WIRE = ["core/events", "core/policy", "core/words-en", "core/locales", "sources/records"];
+const WIRE = ["core/events", "core/policy", "core/words-en", "core/locales", "sources/records", "sources/ui-message"];
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const MEMBER = /^\s*(?:readonly |get |set )*"?(\w+)"?\??[:(<]/gm;

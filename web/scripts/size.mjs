@@ -9,7 +9,7 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 15_750,
+  "thinking-block.js": 16_200,
   "body.js": 9_250,
   "timeline.js": 600,
   "streams.js": 3_150,
@@ -20,11 +20,11 @@ const GATES = {
   "gemini.js": 2_100,
   "ollama.js": 800,
   "plain-text.js": 400,
-  "other-formats.js": 2_850,
+  "other-formats.js": 3_650,
   "portuguese.js": 1_000,
   "sentence.js": 700,
-  "thinking-block.global.js": 45_500,
-  "core.js": 30_750,
+  "thinking-block.global.js": 46_850,
+  "core.js": 31_800,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

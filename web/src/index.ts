@@ -1,4 +1,4 @@
-/** Registers `<thinking-block>`, also under its other name `<koder-thinking-block>`. */
+/** Registers `<thinking-block>`, also under its other name `<koder-thinking-block>`, where there is a browser. */
 
 import type { BlockStatus } from "./core/state.js";
 import type { ToggledBy } from "./element/disclosure.js";
@@ -7,7 +7,8 @@ import { ThinkingBlockElement } from "./element/element.js";
 /** The same element under its other name; a class can be registered only once. */
 export class KoderThinkingBlockElement extends ThinkingBlockElement {}
 
-if (!customElements.get("thinking-block")) {
+// A server has no registry, and an import does nothing there.
+if (globalThis.customElements && !customElements.get("thinking-block")) {
   customElements.define("thinking-block", ThinkingBlockElement);
   customElements.define("koder-thinking-block", KoderThinkingBlockElement);
 }
@@ -20,6 +21,7 @@ export type { Renderer } from "./element/markdown.js";
 export type { ThinkingBlock, ThinkingStep, TurnRecord } from "./sources/records.js";
 export type { Source } from "./sources/source.js";
 export type { StreamOptions } from "./sources/streams.js";
+export type { UIMessage } from "./sources/ui-message.js";
 export { ThinkingBlockElement };
 
 /** The events of the element and their details. All of them bubble; what a person does can be cancelled. */

@@ -182,3 +182,162 @@ test("TurnFeed reports a part of an answer that has no text", async () => {
   assert.deepEqual(shown(feed.turn), S0_SHOWN);
   assert.match(feed.turn.notices[0].text, /image/);
 });
+
+/** A message of the AI SDK as it grows: a thought, a call of a tool, the answer. */
+const GROWTH = [
+  [],
+  [{ type: "step-start" }, { type: "reasoning", text: "Look it ", state: "streaming" }],
+  [{ type: "step-start" }, { type: "reasoning", text: "Look it up.", state: "done" }],
+  [
+    { type: "step-start" },
+    { type: "reasoning", text: "Look it up.", state: "done" },
+    { type: "tool-search", toolCallId: "c", state: "input-streaming", rawInput: '{"q":' },
+  ],
+  [
+    { type: "step-start" },
+    { type: "reasoning", text: "Look it up.", state: "done" },
+    { type: "tool-search", toolCallId: "c", state: "input-available", input: { q: "cats" } },
+  ],
+  [
+    { type: "step-start" },
+    { type: "reasoning", text: "Look it up.", state: "done" },
+    { type: "tool-search", toolCallId: "c", state: "output-available", input: { q: "cats" }, output: ["3 cats"] },
+  ],
+  [
+    { type: "step-start" },
+    { type: "reasoning", text: "Look it up.", state: "done" },
+    { type: "tool-search", toolCallId: "c", state: "output-available", input: { q: "cats" }, output: ["3 cats"] },
+    { type: "step-start" },
+    { type: "text", text: "Three.", state: "done" },
+  ],
+];
+
+function readMessages(...messages) {
+  const feed = new TurnFeed();
+  const read = recordReader(feed);
+  for (const parts of messages) read({ id: "m", role: "assistant", parts });
+  return feed;
+}
+
+test("a message of the AI SDK that grows is appended to, and is live until its answer is there", () => {
+  const feed = new TurnFeed();
+  let now = 1_790_000_000_000;
+  feed.clock = () => now;
+  const read = recordReader(feed);
+  const endings = GROWTH.map((parts) => {
+    now += 1000;
+    read({ id: "m", role: "assistant", parts });
+    return feed.turn.outcome?.ending ?? "live";
+  });
+  assert.deepEqual(endings, ["live", "live", "live", "live", "live", "live", "answered"]);
+  const [thought, call, text] = feed.turn.blocks;
+  assert.deepEqual([thought.text, thought.rewrites], ["Look it up.", 0]);
+  assert.equal(thought.endedMs - thought.startedMs, 1000);
+  assert.deepEqual([call.name, call.text, call.result], ["search", '{"q":"cats"}', '["3 cats"]']);
+  assert.equal(call.endedMs - call.startedMs, 2000);
+  assert.equal(text.text, "Three.");
+});
+
+test("a message of the AI SDK that arrives complete is over, and nobody knows how long it took", () => {
+  const { turn } = readMessages(GROWTH.at(-1));
+  assert.equal(turn.outcome.ending, "answered");
+  assert.equal(turn.blocks[0].startedMs, null);
+  assert.equal(readMessages(GROWTH.at(-2)).turn.outcome.ending, "reasoning_only");
+});
+
+test("a message of the AI SDK that loses its last step keeps the others", () => {
+  const wrong = { type: "reasoning", text: "Wrong.", state: "streaming" };
+  const { turn } = readMessages(GROWTH[5], [...GROWTH[5], { type: "step-start" }, wrong], GROWTH[5]);
+  assert.deepEqual(
+    turn.blocks.map(({ kind, rewrites }) => [kind, rewrites]),
+    [
+      ["reasoning", 0],
+      ["tool_call", 0],
+    ],
+  );
+});
+
+test("another message of the AI SDK begins another turn", () => {
+  const feed = new TurnFeed();
+  const read = recordReader(feed);
+  read({ id: "one", parts: [{ type: "reasoning", text: "One." }] });
+  read({ id: "two", parts: [{ type: "reasoning", text: "Two." }] });
+  assert.deepEqual(
+    feed.turn.blocks.map(({ text }) => text),
+    ["Two."],
+  );
+});
+
+test("texts of several steps of a message are separated", () => {
+  const text = (text) => ({ type: "text", text, state: "done" });
+  const { turn } = readMessages([{ type: "step-start" }, text("One."), { type: "step-start" }, text("Two.")]);
+  assert.equal(turn.answer, "One.\n\nTwo.");
+});
+
+test("calls of a message are asked about, denied, failed, and only preliminary", () => {
+  const call = (fields) => ({ type: "dynamic-tool", toolName: "rm", toolCallId: "c", input: {}, ...fields });
+  const states = [
+    call({ state: "approval-requested", approval: { id: "a" } }),
+    call({ state: "approval-responded", approval: { id: "a", approved: true } }),
+    call({ state: "output-denied", approval: { id: "a", approved: false } }),
+    call({ state: "output-error", errorText: "no such file" }),
+    call({ state: "output-available", output: "half", preliminary: true }),
+  ].map((part) => {
+    const { turn } = readMessages([part]);
+    const [{ approval, status, error, result }] = turn.blocks;
+    return [approval, status, error, result, turn.live];
+  });
+  assert.deepEqual(states, [
+    ["asked", "running", "", null, true],
+    ["granted", "running", "", null, true],
+    ["denied", "done", "", "", false],
+    ["", "error", "no such file", "no such file", false],
+    ["", "running", "", null, true],
+  ]);
+});
+
+test("the page may say that a message of the AI SDK is over", () => {
+  const feed = readMessages(GROWTH[5].slice(0, 2), GROWTH[1]);
+  assert.equal(feed.turn.live, true);
+  feed.applyStatus("aborted", null);
+  assert.equal(feed.turn.outcome.ending, "cancelled");
+  const done = readMessages(GROWTH[1], GROWTH[5]);
+  done.applyStatus("done", null);
+  assert.equal(done.turn.outcome.ending, "reasoning_only");
+});
+
+test("dialectReader takes a step of the AI SDK back that begins again", () => {
+  const feed = new TurnFeed();
+  const read = dialectReader(feed);
+  read({ type: "start-step" });
+  read({ type: "reasoning-delta", id: "0", delta: "One." });
+  read({ type: "reasoning-end", id: "0" });
+  read({ type: "start-step" });
+  read({ type: "reasoning-delta", id: "0", delta: "Wrong." });
+  read({ type: "reset-step" });
+  read({ type: "custom", kind: "a.b" });
+  read({ type: "reasoning-file", url: "data:,", mediaType: "image/png" });
+  read({ type: "steering-message", id: "s", parts: [] });
+  read({ type: "reasoning-delta", id: "1", delta: "Right." });
+  assert.deepEqual(
+    feed.turn.blocks.map(({ text, rewrites }) => [text, rewrites]),
+    [
+      ["One.", 0],
+      ["Right.", 1],
+    ],
+  );
+});
+
+test("dialectReader takes an answer to a request for approval, and waits for more than a preliminary result", () => {
+  const feed = new TurnFeed();
+  const read = dialectReader(feed);
+  read({ type: "tool-input-available", toolCallId: "c", toolName: "rm", input: {} });
+  read({ type: "tool-approval-request", approvalId: "a", toolCallId: "c" });
+  read({ type: "tool-approval-response", approvalId: "a", approved: true });
+  const [block] = feed.turn.blocks;
+  assert.equal(block.approval, "granted");
+  read({ type: "tool-output-available", toolCallId: "c", output: "half", preliminary: true });
+  assert.equal(block.result, null);
+  read({ type: "tool-output-available", toolCallId: "c", output: "all" });
+  assert.equal(block.result, "all");
+});

@@ -42,11 +42,11 @@ from thinkaloud.export.record import (
     without_thoughts,
 )
 from thinkaloud.transcript import CALL_KINDS, Block, BlockStatus, Turn
-from thinkaloud.view.labels import TOOL_ICON, count_text, notice
+from thinkaloud.view.labels import TOOL_ICON, call_name, count_text, notice
 from thinkaloud.view.plain import ASSISTANT_ICON
 from thinkaloud.view.state import block_time, hidden_reason
 from thinkaloud.view.text import count_words, one_line
-from thinkaloud.view.thinking import call_name, thought_text
+from thinkaloud.view.thinking import thought_text
 from thinkaloud.view.words import Words
 
 HEADING_COLUMNS = 240

@@ -4,8 +4,8 @@ A number appears only when it is known. When thinking is complete, the time is p
 ("Thought for 4.2s"), so the header does not repeat it. A turn that ended well has no notice.
 """
 
-from thinkaloud.canon import NoticeGiven
-from thinkaloud.transcript import Ending, ThinkingTime, Turn
+from thinkaloud.canon import Kind, NoticeGiven
+from thinkaloud.transcript import Approval, Block, Ending, ThinkingTime, Turn
 from thinkaloud.view.policy import HeaderStyle
 from thinkaloud.view.state import ThinkingState, ViewContext, connection_lost
 from thinkaloud.view.words import Words
@@ -38,14 +38,41 @@ def thought_label(context: ViewContext, state: ThinkingState, time: ThinkingTime
     return context.words.text("ai.thinking.complete_unknown")
 
 
+def call_name(words: Words, block: Block) -> str:
+    """Return the name of a tool or an assistant, or a generic word if it has none."""
+    kind = "tool" if block.kind is Kind.TOOL_CALL else "assistant"
+    return block.name or words.text(f"ai.thinking.{kind}")
+
+
+def call_label(context: ViewContext, block: Block) -> str:
+    """Return the label of a call: its name, and what it waits for while it is at work."""
+    name = call_name(context.words, block)
+    if context.step_state(block) is not ThinkingState.THINKING:
+        return name
+    if block.approval is Approval.ASKED:
+        return context.words.text("ai.thinking.approval", name=name)
+    return context.words.text("ai.thinking.working", name=name) if block.kind is Kind.ASSISTANT_CALL else name
+
+
 def turn_label(context: ViewContext) -> str:
-    """Return the label of the panel: a status word if the header is a summary or there is no thought."""
+    """Return the label of the panel.
+
+    It names the call at work; else it is a status word if the header is a summary or there is no thought.
+    """
+    if context.call is not None:
+        return _call_at_work_label(context, context.call)
     summary_header = context.policy.header is HeaderStyle.SUMMARY
     if context.state is ThinkingState.THINKING and summary_header:
         return context.words.text("ai.thinking.status.thinking")
     if context.state is ThinkingState.DONE and (summary_header or not context.thoughts):
         return context.words.text("ai.thinking.status.done")
     return thought_label(context, context.state, context.time)
+
+
+def _call_at_work_label(context: ViewContext, call: Block) -> str:
+    if call.kind is Kind.TOOL_CALL and call.approval is not Approval.ASKED:
+        return context.words.text("ai.thinking.calling", name=call_name(context.words, call))
+    return call_label(context, call)
 
 
 def count_text(words: Words, key: str, n: int | None) -> str:

@@ -24,10 +24,10 @@ from thinkaloud.canon import (
 )
 from thinkaloud.transcript import CALL_KINDS, Block, BlockStatus, Turn
 from thinkaloud.transcript.turn import SEPARATOR, OwnReplies
-from thinkaloud.view.labels import TOOL_ICON, notice, notice_text
+from thinkaloud.view.labels import TOOL_ICON, call_name, notice, notice_text
 from thinkaloud.view.state import block_time, hidden_reason, visible
 from thinkaloud.view.text import one_line
-from thinkaloud.view.thinking import CALL_COLUMNS, call_line, call_name, thought_text
+from thinkaloud.view.thinking import CALL_COLUMNS, call_line, thought_text
 from thinkaloud.view.words import Words
 
 THINK_PREFIX = "[think] "

@@ -106,6 +106,16 @@ def _in_progress(turn: Turn) -> bool:
     return bool(steps) and steps[-1].kind in CALL_KINDS
 
 
+def call_at_work(turn: Turn) -> Block | None:
+    """Return the call that a live turn waits for: the last one at work, unless a thought is at work too."""
+    if turn.outcome is not None:
+        return None
+    working = [block for block in turn.own_blocks() if visible(block) and _running(block)]
+    if not working or any(block.kind is Kind.REASONING for block in working):
+        return None
+    return working[-1]
+
+
 def _running(block: Block) -> bool:
     return block.status is BlockStatus.RUNNING or block.awaiting_result
 
@@ -148,6 +158,17 @@ class ViewContext(msgspec.Struct, frozen=True):
     """The step that ran when the turn was interrupted, even if the provider marked it as ended."""
     last_steps: frozenset[int]
     """The last step of the turn, and of each assistant."""
+    call: Block | None
+    """The call that the turn waits for; the header names it and counts its time."""
+
+    @property
+    def header_time(self) -> ThinkingTime | None:
+        """Return the time of the call at work, else the thinking time, which has no calls in it."""
+        if self.call is None:
+            return self.time
+        if self.call.started_ms is None or self.now_ms is None:
+            return None
+        return ThinkingTime(max(0, self.now_ms - self.call.started_ms))
 
     def step_state(self, block: Block) -> ThinkingState:
         """Return the state of one step."""
@@ -191,4 +212,5 @@ def view_context(
         thoughts[-1].number if thoughts and ended_without_answer(turn) else None,
         interrupted_step(turn) if state is ThinkingState.INTERRUPTED else None,
         frozenset({block.parent: block.number for block in turn.blocks if visible(block)}.values()),
+        call_at_work(turn),
     )

@@ -138,6 +138,8 @@ def _separate_characters(first: str, second: str) -> bool:
 
 PREVIEW_COLUMNS = 40
 PEEK_COLUMNS = 80
+FEWEST_PEEK_CHARACTERS = 10
+"""A shorter line that still grows is a fragment nobody can read."""
 
 # Bidirectional marks are removed too: a cut could leave one open, and it would reorder what follows.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]+")
@@ -145,6 +147,12 @@ _EMPTY_LINES = re.compile(r"^[ \t]*(?:```[\w+-]*|[-*_]{3,})[ \t]*$", re.MULTILIN
 _LINE_MARKS = re.compile(r"^[ \t]*(?:(?:[-*+•>]|#{1,6})[ \t]+)+", re.MULTILINE)
 _LINKS = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _MARKS = re.compile(r"`+|(?<![\w*])\*+(?=[^\s*])|(?<=[^\s*])\*+(?![\w*])", re.ASCII)  # not 2**10, not 2 * 3
+
+_OPEN_LINK = re.compile(r"(?<!\w)!?\[([^\[\]]*)\]?(?:\([^()]*)?$", re.ASCII)
+_OPEN_MARKS = re.compile(r"(?:^|(?<=[ \t]))[*_~#>`+-]+[ \t]*$")
+_TABLE_RULE = re.compile(r":?-+:?")
+_LETTER = re.compile(r"[^\W\d_]")
+_SENTENCE_END = re.compile(r"[.!?…。！？]$")
 
 _CJK = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORDS = re.compile(rf"[{_CJK}]|\w[^\s{_CJK}]*")
@@ -157,13 +165,31 @@ def preview(text: str, columns: int = PREVIEW_COLUMNS) -> str:
 
 
 def tail(text: str, columns: int = PEEK_COLUMNS) -> str:
-    """Return the end of the last line of a text that is not blank."""
+    """Return the end of the newest line of a text that can be read already.
+
+    A line that has just begun is a fragment: the line before it stays until this one says something. Without
+    such a line, the newest short one that is whole is returned.
+    """
     window = last_code_points(text, max(0, columns) * CODE_POINTS_PER_COLUMN)
     lines = window.split("\n")
+    whole_line = ""
     for index in range(len(lines) - 1, -1, -1):
-        if line := plain_line(lines[index]):
+        line = _live_line(lines[index])
+        if not _LETTER.search(line):
+            continue
+        if len(line) >= FEWEST_PEEK_CHARACTERS:
             return last_columns(line, columns, partial=index == 0 and len(window) < len(text))
-    return ""
+        if index < len(lines) - 1 or _SENTENCE_END.search(line):
+            whole_line = whole_line or last_columns(line, columns)
+    return whole_line
+
+
+def _live_line(line: str) -> str:
+    """Return a line that may still grow as plain text, without the marks of tables and open links."""
+    if line.lstrip(" \t").startswith("|"):
+        cells = [cell.strip(" \t") for cell in line.split("|")]
+        line = " · ".join(cell for cell in cells if cell and not _TABLE_RULE.fullmatch(cell))
+    return plain_line(_OPEN_MARKS.sub("", _OPEN_LINK.sub(r"\1", line)))
 
 
 def plain_line(text: str) -> str:

@@ -12,8 +12,9 @@ from typing import TypeVar
 import msgspec
 
 from thinkaloud.canon import Kind, Provenance
-from thinkaloud.transcript import CALL_KINDS, Approval, Block, Turn
+from thinkaloud.transcript import CALL_KINDS, Block, Turn
 from thinkaloud.view.labels import (
+    call_label,
     count_text,
     header_line,
     notice,
@@ -106,12 +107,6 @@ def tool_count(turn: Turn) -> tuple[int, int]:
     return len(turn.own_blocks(*CALL_KINDS)), sum(block.kind in CALL_KINDS for block in turn.blocks)
 
 
-def call_name(words: Words, block: Block) -> str:
-    """Return the name of a tool or an assistant, or a generic word if it has none."""
-    kind = "tool" if block.kind is Kind.TOOL_CALL else "assistant"
-    return block.name or words.text(f"ai.thinking.{kind}")
-
-
 def call_line(block: Block) -> str:
     """Return the input of a tool or the task of an assistant in one line."""
     return one_line(block.text, CALL_COLUMNS)
@@ -142,15 +137,9 @@ def thought_text(words: Words, block: Block) -> str:
 
 
 def _step_label(context: ViewContext, block: Block) -> str:
-    state = context.step_state(block)
     if block.kind is Kind.REASONING:
-        return thought_label(context, state, context.thought_time(block))
-    name = call_name(context.words, block)
-    if block.approval is Approval.ASKED and state is ThinkingState.THINKING:
-        return context.words.text("ai.thinking.approval", name=name)
-    if block.kind is Kind.ASSISTANT_CALL and state is ThinkingState.THINKING:
-        return context.words.text("ai.thinking.working", name=name)
-    return name
+        return thought_label(context, context.step_state(block), context.thought_time(block))
+    return call_label(context, block)
 
 
 DEFAULT_POLICY = Policy()
@@ -226,7 +215,7 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
     summary, by = summary_line(context.turn)
     tools, tools_deep = tool_count(context.turn)
     panel_open = _panel_open_state(context)
-    label, time = turn_label(context), time_text(context.words, context.time)
+    label, time = turn_label(context), time_text(context.words, context.header_time)
     words_text = count_text(context.words, "ai.thinking.words", words)
     first_preview = next((block.preview for block in blocks if block.preview), "")
     facts = [label, "" if context.state is ThinkingState.DONE else time, words_text]
@@ -237,7 +226,7 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
         header=header_line(context, facts, _header_text(context.policy, first_preview, summary, by)),
         open=panel_open,
         duration=time,
-        duration_ms=None if context.time is None else context.time.ms,
+        duration_ms=None if context.header_time is None else context.header_time.ms,
         words=words,
         words_text=words_text,
         tokens=tokens,
@@ -245,7 +234,7 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
         summary=summary,
         summary_by=by,
         preview=first_preview,
-        peek=_peek(blocks, steps),
+        peek=_newest_phrase(context),
         tool_count=tools,
         tool_count_deep=tools_deep,
         badge=tool_badge(context.words, tools),
@@ -300,11 +289,11 @@ def _total_words(blocks: tuple[BlockView, ...]) -> int | None:
     return sum(counts) if counts else None
 
 
-def _peek(blocks: tuple[BlockView, ...], steps: tuple[StepView, ...]) -> str:
-    """Return what happens now: the newest line of a live thought, else the label of a running step."""
-    lines = [block.peek for block in blocks if block.peek]
-    labels = [step.label for step in steps if step.status is ThinkingState.THINKING]
-    return next(iter(lines[-1:] or labels[-1:]), "")
+def _newest_phrase(context: ViewContext) -> str:
+    """Return the newest line that can be read while it thinks; it stays while a call works."""
+    if context.state is not ThinkingState.THINKING:
+        return ""
+    return next(filter(None, (tail(block.text) for block in reversed(context.thoughts))), "")
 
 
 def _header_text(policy: Policy, first_preview: str, summary: str, by: SummaryBy) -> str:

@@ -1,4 +1,4 @@
-import "thinking-block";
+import "thinking-block/react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Policy, ThinkingBlockElement } from "thinking-block";
 import recording from "../../../examples/recorded_turn.ndjson?raw";

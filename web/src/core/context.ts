@@ -3,7 +3,15 @@
 import { type Choices, openState, PANEL } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import type { Lines } from "./preview.js";
-import { endedWithoutAnswer, interruptedStep, stepState, type ThinkingState, thinkingState, visible } from "./state.js";
+import {
+  callAtWork,
+  endedWithoutAnswer,
+  interruptedStep,
+  stepState,
+  type ThinkingState,
+  thinkingState,
+  visible,
+} from "./state.js";
 import { BURST_MS, type ThinkingTime, thinkingTime } from "./timing.js";
 import type { Block, Turn } from "./turn.js";
 import type { Words } from "./words.js";
@@ -23,6 +31,8 @@ export interface ViewContext {
   thoughts: Block[];
   state: ThinkingState;
   time: ThinkingTime | null;
+  /** The call that the turn waits for; the header names it and counts its time, which is no thinking time. */
+  call: Block | undefined;
   /** The thought to keep in sight because the turn ended with it. */
   unfinished: Block | undefined;
   /** The state of one step. */
@@ -68,6 +78,7 @@ export function viewContext(
     thoughts,
     state,
     time,
+    call: callAtWork(turn),
     unfinished,
     stateOf,
     openOf(block) {

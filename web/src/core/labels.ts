@@ -32,9 +32,13 @@ export function thoughtLabel({ turn, words }: ViewContext, state: ThinkingState,
   return words.say(duration ? "complete" : "complete_unknown", { duration });
 }
 
-/** The label of the whole panel: a status word where the header is a summary or nothing was thought. */
+/** The label of the whole panel: the call at work, else a status word where the header is a summary or nothing was thought. */
 export function turnLabel(context: ViewContext, duration: string): string {
-  const { state, words, policy, thoughts } = context;
+  const { state, words, policy, thoughts, call } = context;
+  if (call) {
+    const label = stepLabel(context, call);
+    return call.kind === "tool_call" && call.approval !== "asked" ? words.say("calling", { name: label }) : label;
+  }
   const summarized = policy.header === "summary";
   if ((state === "thinking" && summarized) || (state === "done" && (summarized || !thoughts[0])))
     return words.say(`status.${state}`);

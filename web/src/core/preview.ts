@@ -22,11 +22,18 @@ export interface Cutter {
 
 const PREVIEW_COLUMNS = 40;
 const PEEK_COLUMNS = 80;
+/** A shorter line that still grows is a fragment nobody can read. */
+const FEWEST_PEEK_CHARACTERS = 10;
 const SUMMARY_COLUMNS = 120;
 /** How much of a thought is read in search of a title or a sentence. */
 const READ_AHEAD = 2000;
 
 const TITLE = /^\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|$)/;
+
+const OPEN_LINK = /(?<!\w)!?\[([^[\]]*)\]?(?:\([^()]*)?$/;
+const OPEN_MARKS = /(?:^|(?<=[ \t]))[*_~#>`+-]+[ \t]*$/;
+const LETTER = /[\p{L}\p{Nl}\p{No}]/u;
+const SENTENCE_END = /[.!?…。！？]$/;
 
 const CJK = "\\u3005\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const WORDS = new RegExp(`[${CJK}]|[\\p{L}\\p{N}_][^\\s${CJK}]*`, "gu");
@@ -51,7 +58,10 @@ export const wordCount = /* @__PURE__ */ cachedByStart(Infinity, (block) => coun
 export interface Lines {
   /** The first words of a text in one plain line. */
   preview(block: Block): string;
-  /** The end of the newest line of a text that has anything to read. */
+  /**
+   * The end of the newest line of a text that can be read already. A line that has just begun is a fragment: the one before
+   * it stays until this one says something. Without such a line, it is the newest short one that is whole.
+   */
   peek(block: Block): string;
   /** The bold or heading line that opens a thought. */
   title(block: Block): string;
@@ -80,11 +90,15 @@ export function makeLines(cut: Cutter): Lines {
     peek(block) {
       const window = cut.foot(block.last(PEEK_COLUMNS * WINDOW + 1), PEEK_COLUMNS * WINDOW);
       const lines = window.split("\n");
+      let wholeLine = "";
       for (let index = lines.length - 1; index >= 0; index--) {
-        const line = plainLine(lines[index] as string);
-        if (line) return cut.lastColumns(line, PEEK_COLUMNS, index === 0 && window.length < block.size);
+        const line = liveLine(lines[index] as string);
+        if (!LETTER.test(line)) continue;
+        if ([...line].length >= FEWEST_PEEK_CHARACTERS)
+          return cut.lastColumns(line, PEEK_COLUMNS, index === 0 && window.length < block.size);
+        if (index < lines.length - 1 || SENTENCE_END.test(line)) wholeLine ||= cut.lastColumns(line, PEEK_COLUMNS);
       }
-      return "";
+      return wholeLine;
     },
   };
 }
@@ -94,6 +108,18 @@ export function plainLine(text: string): string {
   // Taking marks away can put new ones together, so it is repeated until nothing changes.
   const line = withoutMarks(text);
   return line === text ? line : plainLine(line);
+}
+
+/** A line that may still grow as plain text, without the marks of tables and of what is not closed yet. */
+function liveLine(text: string): string {
+  let line = text;
+  if (/^[ \t]*\|/.test(line))
+    line = line
+      .split("|")
+      .map((cell) => cell.replace(/^[ \t]+|[ \t]+$/g, ""))
+      .filter((cell) => cell && !/^:?-+:?$/.test(cell))
+      .join(" · ");
+  return plainLine(line.replace(OPEN_LINK, "$1").replace(OPEN_MARKS, ""));
 }
 
 /** Words as a person counts them; where a script has no spaces between them, each character is one. */

@@ -26,18 +26,6 @@ export function visible(block: Block): boolean {
   return block.call || (block.kind === "reasoning" && (!!block.seals[0] || !block.blank));
 }
 
-/** Whether a block is a step with no other step above it; what belongs to a block that is not visible moves up. */
-export function rootStep(turn: Turn, block: Block): boolean {
-  if (!visible(block)) return false;
-  let { parent } = block;
-  while (parent !== null) {
-    const above = turn.blocks[parent] as Block;
-    if (visible(above)) return false;
-    parent = above.parent;
-  }
-  return true;
-}
-
 /** Why there is nothing to read in a sealed thought; null for one that can be read. */
 export function hiddenReason({ seals, blank }: Block): HiddenReason | null {
   if (!seals[0] || !blank) return null;
@@ -81,6 +69,12 @@ export function interruptedStep(turn: Turn): Block | null {
 function inProgress(turn: Turn): boolean {
   const readable = turn.ownBlocks().filter((block) => visible(block) || !block.blank);
   return readable.some((block) => visible(block) && working(block)) || !!readable[readable.length - 1]?.call;
+}
+
+/** The call that a live turn waits for: its last one at work, unless a thought is at work as well. */
+export function callAtWork(turn: Turn): Block | undefined {
+  const atWork = turn.live ? turn.ownBlocks().filter((block) => visible(block) && working(block)) : [];
+  return atWork.every((block) => block.call) ? atWork.at(-1) : undefined;
 }
 
 function working(block: Block): boolean {

@@ -6,13 +6,14 @@
  */
 
 import type { ViewContext } from "./context.js";
-import { countText, stepLabel, timeText, turnLabel } from "./labels.js";
+import { countText, timeText, turnLabel } from "./labels.js";
 import { notice } from "./notices.js";
 import { openState, panelChoice } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import { wordCount } from "./preview.js";
-import { type BlockStatus, connectionLost, hiddenReason, rootStep, type ThinkingState } from "./state.js";
+import { type BlockStatus, connectionLost, hiddenReason, type ThinkingState } from "./state.js";
 import { type FindSentence, type SummaryBy, summaryLine, writtenSummary } from "./summary.js";
+import type { ThinkingTime } from "./timing.js";
 import { Block } from "./turn.js";
 
 /** The thinking of a turn, without its steps. */
@@ -46,14 +47,15 @@ export interface PanelView {
 
 /** The panel of a turn; `findSentence` makes a summary where nobody wrote one. */
 export function panelView(context: ViewContext, findSentence?: FindSentence): PanelView | null {
-  const { turn, policy, words, state, time, thoughts, top } = context;
+  const { turn, policy, words, state, thoughts, top, lines } = context;
+  const time = headerTime(context);
   if (!top[0]) return null;
   const live = state === "thinking";
   const count = live ? null : totalWords(context);
-  const [summary, summary_by] = summaryLine(turn, thoughts, context.lines, findSentence);
+  const [summary, summary_by] = summaryLine(turn, thoughts, lines, findSentence);
   const calls = turn.blocks.filter((block) => block.call);
   const ownCalls = calls.filter((block) => block.parent === null).length;
-  const firstWords = thoughts.map(context.lines.preview).find(Boolean) ?? "";
+  const firstWords = thoughts.map(lines.preview).find(Boolean) ?? "";
   const numbers = top.map((block) => block.number);
   const open = openState(policy, live, panelChoice(context.choices, numbers), !!context.unfinished);
   const hidden = thoughts[0] && hiddenReason(thoughts[0]);
@@ -73,7 +75,7 @@ export function panelView(context: ViewContext, findSentence?: FindSentence): Pa
     summary,
     summary_by,
     preview: firstWords,
-    peek: currentLine(context),
+    peek: live ? newestPhrase(context) : "",
     placeholder: hidden ? words.say(hidden) : "",
     tool_count: ownCalls,
     tool_count_deep: calls.length,
@@ -88,7 +90,9 @@ export function panelView(context: ViewContext, findSentence?: FindSentence): Pa
 export function waitingView(context: ViewContext): PanelView {
   const { turn, words, now, policy } = context;
   const top = [new Block(0, "reasoning")];
-  const view = panelView({ ...context, top, state: "thinking", policy: { ...policy, while_streaming: "collapsed" } });
+  // The room of the newest line is kept from the beginning, so that the first thought moves nothing.
+  const while_streaming = policy.while_streaming === "peek" ? "peek" : "collapsed";
+  const view = panelView({ ...context, top, state: "thinking", policy: { ...policy, while_streaming } });
   const duration_ms = turn.startedMs === null || now === null ? 0 : now - turn.startedMs;
   return { ...(view as PanelView), label: words.say("waiting"), duration_ms };
 }
@@ -101,6 +105,12 @@ export function blockStatus({ turn, thoughts, top, state }: ViewContext): BlockS
   if (state === "done") return thoughts[0] && thoughts.every(hiddenReason) ? "redacted" : "done";
   if (connectionLost(turn)) return "disconnected";
   return turn.outcome?.ending === "cancelled" ? "aborted" : "truncated";
+}
+
+/** The time of the header: that of the call at work, else the thinking time, which has no calls in it. */
+function headerTime({ call, now, time }: ViewContext): ThinkingTime | null {
+  if (!call) return time;
+  return call.startedMs === null || now === null ? null : { ms: Math.max(0, now - call.startedMs), approximate: false };
 }
 
 /** All words of the turn's thoughts; null where none can be read. */
@@ -116,12 +126,9 @@ function headerText({ header }: Policy, firstWords: string, summary: string, by:
   return (summarized && summary) || firstWords;
 }
 
-/** What is going on right now: the newest line of a thought, else who is at work. */
-function currentLine(context: ViewContext): string {
-  const { turn, thoughts } = context;
-  const thinking = (block: Block): boolean => context.stateOf(block) === "thinking";
-  const line = thoughts.filter(thinking).map(context.lines.peek).findLast(Boolean);
-  if (line) return line;
-  const step = turn.blocks.findLast((block) => rootStep(turn, block) && thinking(block));
-  return step ? stepLabel(context, step) : "";
+/** The newest line that can be read; it stays while a call works and a thought begins. */
+function newestPhrase({ thoughts, lines }: ViewContext): string {
+  let phrase = "";
+  for (let index = thoughts.length - 1; !phrase && index >= 0; index--) phrase = lines.peek(thoughts[index] as Block);
+  return phrase;
 }

@@ -25,6 +25,7 @@ export const EN_US_WORDS: Record<string, string> = {
   tools_deep: "{n} with those of assistants",
   tool: "Tool",
   assistant: "Assistant",
+  calling: "Calling {name}…",
   working: "{name} is working…",
   approval: "{name} waits for approval",
   encrypted: "Thought; the provider encrypted the text, so it cannot be shown.",

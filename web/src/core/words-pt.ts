@@ -25,6 +25,7 @@ export const PT_BR_WORDS: Record<string, string> = {
   tools_deep: "{n} com as dos assistentes",
   tool: "Ferramenta",
   assistant: "Assistente",
+  calling: "Chamando {name}…",
   working: "{name} está trabalhando…",
   approval: "{name} aguarda aprovação",
   encrypted: "Pensou; o provedor criptografou o texto, que não pode ser exibido.",

@@ -42,7 +42,7 @@ export function applyAttribute(feed: TurnFeed, element: Element, name: string, v
   if (name === "summary") Object.assign(turn, { summary: value ?? "", summaryBy: "model" });
   // The block that was there before: a status may start one, which then reads all attributes by itself.
   const block = turn.blocks[0];
-  if (name === "status" && value) feed.applyStatus(value as BlockStatus, startedAt(element));
+  if (name === "status") feed.applyStatus((value ?? "") as BlockStatus | "", startedAt(element));
   if (!block) return;
   if (name === "provenance") block.provenance = (value ?? "unknown") as Block["provenance"];
   if (name === "started-at") block.startedMs = startedAt(element);

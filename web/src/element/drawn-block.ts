@@ -39,8 +39,11 @@ let bodyChunk: typeof import("./body.js") | undefined;
 /** What is on the screen; what is behind the header is there once that is loaded. */
 export type ThinkingView = PanelView & BodyView;
 
-export abstract class DrawnBlock extends HTMLElement {
-  /** Resolved when all that this block asked for has been loaded and drawn: its body, another language, another dialect. */
+/** A server has no elements: there the class can be imported, and nothing is ever made of it. */
+const ElementBase = globalThis.HTMLElement ?? (Object as unknown as typeof HTMLElement);
+
+export abstract class DrawnBlock extends ElementBase {
+  /** @readonly Resolved when all that this block asked for has been loaded and drawn: its body, another language, another dialect. */
   ready: Promise<unknown> = Promise.resolve();
 
   protected turnFeed = new TurnFeed();
@@ -202,7 +205,8 @@ export abstract class DrawnBlock extends HTMLElement {
       this.#load("sentence", async () => {
         findSentence = (await import("../core/sentence.js")).findSentence;
       });
-    const waits = !view && this.getAttribute("status") === "pending" && !feed.turn.blocks[0] && feed.turn.live;
+    const thinks = feed.turn.blocks.every(({ kind }) => kind === "reasoning");
+    const waits = !view && this.getAttribute("status") === "pending" && thinks && feed.turn.live;
     return [context, waits ? waitingView(context) : view];
   }
 

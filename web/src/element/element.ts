@@ -14,6 +14,7 @@ import type { Formatters } from "../core/words.js";
 import type { ThinkingBlock, ThinkingStep, TurnRecord } from "../sources/records.js";
 import type { Source } from "../sources/source.js";
 import type { StreamOptions } from "../sources/streams.js";
+import type { UIMessage } from "../sources/ui-message.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent } from "./dom.js";
 import { DrawnBlock } from "./drawn-block.js";
@@ -30,7 +31,7 @@ import type { Renderer } from "./markdown.js";
  * @attr {"closed"|"preview"|"open"|"hidden"} live - How it is shown while it streams; `preview` is a header and the newest line.
  * @attr {"closed"|"open"|"hidden"} rest - How it is shown once it is complete.
  * @attr {"label"|"preview"|"summary"|"auto"} header - What the header says.
- * @attr {boolean} auto-close - `false` leaves open what was open while it streamed.
+ * @attr {"true"|"false"} auto-close - `false` leaves open what was open while it streamed.
  * @attr {number} [auto-close-delay=0] - How many milliseconds it stays open after the end before it closes by itself.
  * @attr {number} started-at - When thinking began, in milliseconds since 1970 by the server's clock.
  * @attr {number} duration-ms - How long it took.
@@ -45,6 +46,7 @@ import type { Renderer } from "./markdown.js";
  * @attr {string} actions - Buttons to offer besides copy and close: `retry` beside the sentence on what went wrong, `answer-now` while it thinks.
  * @attr {boolean} no-copy - Offers no copy.
  * @attr {"dot"|"gear"} [running-icon=dot] - What moves while it thinks: a dot that breathes, or a gear that turns.
+ * @attr {string} message - A message of the AI SDK as JSON, for a page that a server renders.
  * @attr {string} lang - The language of the words; en-US and pt-BR are built in.
  *
  * @slot - Text for a page without script; it becomes the thinking when nothing else is given.
@@ -132,7 +134,7 @@ import type { Renderer } from "./markdown.js";
 export class ThinkingBlockElement extends DrawnBlock {
   static readonly observedAttributes = (
     "status preset live rest header auto-close auto-close-delay started-at duration-ms tokens " +
-    "token-budget summary provenance render max-lines headless actions no-copy running-icon lang"
+    "token-budget summary provenance render max-lines headless actions no-copy running-icon message lang"
   ).split(" ");
 
   connectedCallback(): void {
@@ -163,6 +165,20 @@ export class ThinkingBlockElement extends DrawnBlock {
   set block(block: ThinkingBlock | TurnRecord | null) {
     if (block) this.feed(block);
     else this.reset();
+  }
+
+  /**
+   * A message of the AI SDK, as `useChat` gives it, or its JSON; setting it again appends what grew. Without any, nothing is
+   * shown.
+   */
+  set message(message: UIMessage | string | null) {
+    if (message) this.feed(typeof message === "string" ? JSON.parse(message) : message);
+    else this.reset();
+  }
+
+  override attributeChangedCallback(name: string, old: string | null, value: string | null): void {
+    if (name === "message") this.message = value;
+    else super.attributeChangedCallback(name, old, value);
   }
 
   /** The steps of it alone. */

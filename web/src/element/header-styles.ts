@@ -44,7 +44,7 @@ summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(-
 .root[data-status=error] .summary>:is(.label,.icon){color:var(--e)}
 .dot{inline-size:.5rem;block-size:.5rem;border-radius:50%;background:var(--a)}
 [data-open=peek] .summary{flex-wrap:wrap}
-[data-open=peek] .summary>.preview{order:1;flex-basis:100%;padding-inline:0 var(--i);font-style:italic}
+[data-open=peek] .summary>.preview{order:1;flex-basis:100%;min-block-size:1lh;padding-inline:0 var(--i);font-style:italic}
 [data-open=peek] .summary>.preview:dir(ltr){direction:rtl;text-align:left}
 [data-open=peek] .summary>.preview:dir(rtl){direction:ltr;text-align:right}
 .summary>.preview>span{unicode-bidi:isolate}
@@ -60,7 +60,7 @@ p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@container (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto]:not([data-open=peek]) .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.meta,.badge span+span,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}.badge{flex:none;padding:0;border:0}}
+@container (max-width:30rem){[data-open=peek] .summary>.label{max-inline-size:calc(100% - 9.5rem)}[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto]:not([data-open=peek]) .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.meta,.badge span+span,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}.badge{flex:none;padding:0;border:0}}
 @media (prefers-reduced-motion:reduce){:host{--t:0s}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}

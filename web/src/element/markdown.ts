@@ -142,8 +142,9 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
 
   /** How long the next whole line is, with its end, or the part of one that is too long; 0 when there is none yet. */
   function next(): number {
-    const end = pending.indexOf("\n") + 1;
-    if (pending.length <= LONG || (end && end <= LONG + 1)) return end;
+    // No further than a part may be long: the rest of a very long line is not searched again for each part of it.
+    const end = pending.slice(0, LONG + 1).indexOf("\n") + 1;
+    if (pending.length <= LONG || end) return end;
     const space = pending.lastIndexOf(" ", LONG - 1) + 1;
     // Cut after the last space, and never inside a character.
     return space > LONG / 2 ? space : LONG - Number(/[\ud800-\udbff]/.test(pending[LONG - 1] as string));
@@ -290,7 +291,9 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
 
   /** The paragraph that text goes to: the same one, or its continuation when it has grown tall. */
   function more(leaf: Leaf): Leaf {
-    return leaf.size > TALL ? open("p", make("p", "more")) : leaf;
+    if (leaf.size <= TALL) return leaf;
+    at.leaf = null; // a long line may go on in another section
+    return open("p", make("p", "more"));
   }
 
   function open(kind: Leaf["kind"], node: Element): Leaf {

@@ -75,7 +75,8 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     mark(label, "data-check", header === "summary" && status === "done" && open !== "expanded" ? "" : null);
     put(meta, view.words_text);
     put(line, text);
-    hide(preview, !text);
+    // While it peeks, the room of the newest line is kept where there is none.
+    hide(preview, !text && !peeks(view));
     const [number = tools] = /^[\d.,\s]*\d/.exec(tools) ?? [];
     put(count, number);
     put(unit, tools.slice(number.length));
@@ -119,11 +120,15 @@ export function showsNewText({ open, status }: PanelView, { header }: Policy): b
   return open === "peek" || (open === "collapsed" && header === "preview" && status === "thinking");
 }
 
+function peeks({ open, status }: PanelView): boolean {
+  return status === "thinking" && open === "peek";
+}
+
 /** The newest line while it peeks, a summary, or first words that are not in sight anyway. */
 function textBesideLabel(view: PanelView, header: Policy["header"]): string {
   const { open, text, status } = view;
   const live = status === "thinking";
-  if (live && open === "peek") return view.peek;
+  if (peeks(view)) return view.peek;
   if (header === "label") return "";
   if (header === "summary" || (header === "preview" && live && open === "collapsed")) return text;
   if (live || (open === "expanded" && !writtenSummary(view.summary_by))) return "";

@@ -45,6 +45,11 @@ export function dialectReader(target: FeedTarget): (message: Message) => void {
 class DialectReader {
   /** The number of the block that each kind and id stands for. */
   #numbers = new Map<string, number>();
+  /** The key of the call that each request for approval is about. */
+  #approvals = new Map<unknown, string>();
+  /** How many blocks there were when the current step began, and how often a step began again. */
+  #stepStart = 0;
+  #restarts = 0;
   /** The key of the block whose text just came in chunks. */
   #chunkedKey = "";
   #target: FeedTarget;
@@ -81,15 +86,22 @@ class DialectReader {
   }
 
   #readCall(type: string, message: Message): void {
-    const key = `tool_call ${String(message.toolCallId)}`;
+    // An answer to a request for approval names the request alone.
+    const key = this.#approvals.get(message.approvalId) ?? `tool_call ${String(message.toolCallId)}`;
     const block = this.#numbers.get(key);
     if (block === undefined) return;
     const approval = this.#target.turn.blocks[block]?.approval;
     if (type === "tool-approval-request") {
       this.#end(key, message);
+      this.#approvals.set(message.approvalId, key);
       if (!approval) this.#emit({ type: "approval.asked", block }, message);
+    } else if (type === "tool-approval-response") {
+      const granted = message.approved === true;
+      if (approval === "asked") this.#emit({ type: "approval.settled", block, granted }, message);
     } else if (type === "tool-output-denied") {
       if (approval === "asked") this.#emit({ type: "approval.settled", block, granted: false }, message);
+    } else if (message.preliminary) {
+      // The call is still at work, and what it came back with will come again.
     } else if (type === "TOOL_CALL_RESULT" || type === "tool-output-available") {
       this.#emit({ type: "tool.finished", block, result: textOf(message.content ?? message.output) }, message);
     } else if (type.endsWith("error")) {
@@ -101,12 +113,26 @@ class DialectReader {
   #readTurn(type: string, message: Message): void {
     if (type === "start" || type === "RUN_STARTED") {
       this.#emit({ type: "turn.started" }, message);
+    } else if (type === "start-step") {
+      this.#stepStart = this.#target.turn.blocks.length;
+    } else if (type === "reset-step") {
+      this.#restartStep();
     } else if (type === "REASONING_ENCRYPTED_VALUE") {
       this.#seal(message);
     } else if (TURN_ENDS.includes(type)) {
       for (const key of this.#numbers.keys()) this.#end(key, message, type === "abort");
       this.#emit(endEvent(type, message), message);
     }
+  }
+
+  /** Takes back what the current step brought: it is tried again. */
+  #restartStep(): void {
+    const { turn } = this.#target;
+    turn.blocks.length = Math.min(turn.blocks.length, this.#stepStart);
+    for (const [key, number] of this.#numbers) if (number >= this.#stepStart) this.#numbers.delete(key);
+    this.#chunkedKey = "";
+    this.#restarts++;
+    this.#target.changes++;
   }
 
   #seal(message: Message): void {
@@ -125,6 +151,9 @@ class DialectReader {
     const block = this.#target.turn.blocks.length;
     this.#numbers.set(key, block);
     this.#emit({ type: "block.started", block, kind, name }, message);
+    // What was drawn of a block that was taken back is not continued.
+    const started = this.#target.turn.blocks[block];
+    if (started) started.rewrites = this.#restarts;
   }
 
   #end(key: string, message: Message, interrupted = false): void {

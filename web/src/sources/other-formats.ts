@@ -12,11 +12,12 @@ export function otherFormats(target: FeedTarget): (message: OtherMessage) => voi
   const readMessage = dialectReader(target);
   return (message) => {
     const fields = (message ?? {}) as Partial<Message & { step: object }>;
-    const { steps, step, id, delta, type, content, reasoning_content, reasoning_meta } = fields;
+    const { parts, steps, step, id, delta, type, content, reasoning_content, reasoning_meta } = fields;
     // Without thinking, an answer has these fields too, and they are null.
     const answerKeys = Array.isArray(content) && reasoning_content !== undefined && reasoning_meta !== undefined;
     const wholeTurn = !type && (answerKeys || (reasoning_content ?? reasoning_meta) != null);
-    const record = Array.isArray(steps) || step || wholeTurn || (id && typeof delta === "string" && !type);
+    const uiMessage = Array.isArray(parts) && !type;
+    const record = uiMessage || Array.isArray(steps) || step || wholeTurn || (id && typeof delta === "string" && !type);
     if (record) readRecord(message as StepRecord);
     else if (typeof type === "string") readMessage(message as Message);
     else

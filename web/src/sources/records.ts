@@ -1,5 +1,6 @@
 /**
- * A turn from plain records instead of events: the gateway's JSON of a turn, the thinking block in it, and single steps.
+ * A turn from plain records instead of events: the gateway's JSON of a turn, the thinking block in it, single steps, and
+ * messages of the AI SDK.
  *
  * A record that comes again is compared with what is there, so text that only grew is only appended. The element
  * loads this when the first record comes, so it takes what it needs from `FeedTarget` and imports nothing.
@@ -8,6 +9,7 @@
 import type { NoticeGiven, Usage } from "../core/events.js";
 import type { Block, Outcome } from "../core/turn.js";
 import type { FeedTarget } from "./turn-feed.js";
+import { type MessageItem, messageItems, type UIMessage } from "./ui-message.js";
 
 /** A thought, a tool call or an assistant call, with the steps below it. */
 export interface ThinkingStep {
@@ -60,8 +62,13 @@ export interface TurnRecord {
   model?: string;
 }
 
-/** A turn, a thinking block, one step by itself, or more text of a step. */
-export type StepRecord = TurnRecord | ThinkingBlock | { step: ThinkingStep } | { id: string; delta: string };
+/** A turn, a thinking block, one step by itself, more text of a step, or a message of the AI SDK. */
+export type StepRecord =
+  | TurnRecord
+  | ThinkingBlock
+  | { step: ThinkingStep }
+  | { id: string; delta: string }
+  | UIMessage;
 
 /** Reads records one by one; it holds which of them became which block of the turn. */
 export function recordReader(target: FeedTarget): (record: StepRecord) => void {
@@ -69,6 +76,9 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
   const numbers = new Map<string, number>();
   /** How often everything was replaced: what is drawn of an earlier block is not continued. */
   let replacements = 0;
+  let messageId: string | undefined;
+  /** Whether something of the message was seen at work. */
+  let watched = false;
 
   /** The block of a record, started if it is not there. */
   function blockOf(id: string, kind: Block["kind"], parent: number | null): Block {
@@ -82,7 +92,7 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
   }
 
   /** Adds a step, or brings it up to date; `last` says that it may still be running. */
-  function upsert(step: ThinkingStep, parent: number | null = null, last = step.status === "thinking"): void {
+  function upsert(step: ThinkingStep, parent: number | null = null, last = step.status === "thinking"): Block {
     const block = blockOf(step.id, step.type, parent ?? numbers.get(step.parentId ?? "") ?? null);
     const name = step.toolName ?? step.assistantName ?? "";
     const input = step.toolInput ?? step.assistantTask;
@@ -105,29 +115,63 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     else if (wasRunning) block.endedMs ??= target.stampOf();
     if (step.endedAt != null) block.endedMs = step.endedAt;
     upsertAll(step.childSteps ?? [], block.number, running);
+    return block;
   }
 
   function upsertAll(steps: ThinkingStep[], parent: number | null, running: boolean): void {
     for (const step of steps) upsert(step, parent, running && step === steps.at(-1));
   }
 
+  function upsertText(id: string, text: string, running: boolean): Block {
+    const block = blockOf(id, "text", null);
+    setText(block, text);
+    block.status = running ? "running" : "done";
+    return block;
+  }
+
+  /** Takes back what became a block and is not among these any more; unless it is the end alone, all of it begins again. */
+  function forgetUnless(ids: string[]): void {
+    const known = new Set(ids);
+    const gone = [...numbers].filter(([id]) => !known.has(id)).map(([, number]) => number);
+    if (!gone.length) return;
+    const first = Math.min(...gone);
+    const kept = turn.blocks.length - gone.length === first ? first : 0;
+    for (const [id, number] of numbers) if (number >= kept) numbers.delete(id);
+    turn.blocks.length = kept;
+    replacements++;
+  }
+
+  /** Reads a whole message. It does not say when it is over, so one that was seen at work goes on until its answer is there. */
+  function readMessage(message: UIMessage): void {
+    const items = messageItems(message);
+    if (message.id !== messageId) watched = false;
+    forgetUnless(message.id === messageId ? items.map(idOf) : []);
+    messageId = message.id;
+    turn.replies = [];
+    let last: Block | undefined;
+    for (const item of items) {
+      if (item.kind === "text") last = upsertText(item.id, item.text, item.running);
+      else if (item.kind === "step") {
+        last = upsert(item.step);
+        last.approval = item.approval;
+      } else if (last) turn.replies.push({ type: "reply.ended", until: last.number + 1, calls: [] });
+    }
+    const running = items.some((item) => item.running);
+    watched ||= running;
+    turn.outcome = null;
+    target.readsMessage = true;
+    if (running || !last || (watched && last.kind !== "text")) target.applyStatus(target.givenStatus, null);
+    else target.emit({ type: "turn.ended", finish: "stop" });
+  }
+
   /** Reads a whole thinking block, and the texts of an answer; steps that it does not have are gone. */
   function readBlock({ summary, status, steps }: ThinkingBlock, texts: string[]): void {
     const running = status === "thinking";
-    const ids = new Set(idsOf(steps).concat(texts.map((_, index) => textId(index))));
-    if ([...numbers.keys()].some((id) => !ids.has(id))) {
-      numbers.clear();
-      turn.blocks = [];
-      replacements++;
-    }
+    forgetUnless(idsOf(steps).concat(texts.map((_, index) => textId(index))));
     turn.summary = summary ?? "";
     turn.summaryBy = "model";
     upsertAll(steps, null, running);
-    texts.forEach((text, index) => {
-      const block = blockOf(textId(index), "text", null);
-      setText(block, text);
-      block.status = running ? "running" : "done";
-    });
+    for (const [index, text] of texts.entries()) upsertText(textId(index), text, running);
     turn.outcome = running ? null : { ending: status === "error" ? "failed" : "answered", cause: "", message: "" };
   }
 
@@ -167,7 +211,8 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
 
   return (record) => {
     target.changes++;
-    if ("steps" in record) readBlock(record, []);
+    if ("parts" in record) readMessage(record);
+    else if ("steps" in record) readBlock(record, []);
     else if ("step" in record) upsert(record.step);
     else if (!("delta" in record)) readTurn(record);
     else {
@@ -192,6 +237,11 @@ function oddPart({ type }: { type?: string }): NoticeGiven {
 
 function thoughtStep(id: string, content: string): ThinkingStep {
   return { id, type: "reasoning", content };
+}
+
+function idOf(item: MessageItem): string {
+  if (item.kind === "text") return item.id;
+  return item.kind === "step" ? item.step.id : "";
 }
 
 function idsOf(steps: ThinkingStep[]): string[] {

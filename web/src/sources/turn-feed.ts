@@ -21,12 +21,14 @@ export interface FeedTarget {
   emit(event: Event, atMs?: number): void;
   /** The time that a block without a stamp begins or ends at: now. `atMs` is what a stamp says. */
   stampOf(atMs?: number): number;
+  /** What the page says of the turn by the `status` attribute. */
+  givenStatus: BlockStatus | "";
+  /** Whether the turn is a message of the AI SDK. It does not say when it is over, but the page may. */
+  readsMessage: boolean;
+  applyStatus(status: BlockStatus | "", startedAt: number | null): void;
   startBlock(turn: Turn, kind: Block["kind"]): Block;
   setText(block: Block, text: string): void;
 }
-
-/** Stamps above this count from 1970, so the reader's own clock continues from them. */
-const EPOCH_MS = 1e11;
 
 /** Without a message for so long, the reader is told that nothing came. */
 const SILENT_MS = 20_000;
@@ -50,25 +52,31 @@ export class TurnFeed implements FeedTarget {
   clock: (() => number | null) | null = null;
   /** When something arrived last, by the page's own time. */
   lastMessageAt = 0;
+  givenStatus: BlockStatus | "" = "";
+  readsMessage = false;
   /** Counts what changed, without text that only became longer. */
   changes = 0;
   #readOther: ((message: OtherMessage) => void) | undefined;
   #waiting: unknown[] = [];
   #loading: Promise<void> | undefined;
   #manualBlock: Block | undefined;
-  /** The newest stamp, when it arrived, and how far the server's clock is ahead of the reader's. */
-  #stamp: { atMs: number; arrivedAt: number; skew: number } | null = null;
+  /**
+   * How far the page's own time is ahead of the stamps, as little as any of them showed: the one that came soonest. What the
+   * reader's clock says does not matter, for it may be wrong by hours.
+   */
+  #ahead: number | null = null;
   /** What was running when the connection was lost, and the last entry that arrived before. */
   #lost: { running: Block[]; seq: number } | null = null;
 
   /** Takes one entry, event, message of another dialect, or record; the promise is for what must be loaded first. */
   take(message: unknown): Promise<void> | undefined {
-    this.lastMessageAt = performance.now();
+    const { seq, type, event } = (message ?? {}) as Partial<Entry & Event>;
+    // A notice may say just this, that nothing comes.
+    if ((event?.type ?? type) !== "notice.given") this.lastMessageAt = performance.now();
     if (this.#waiting[0]) {
       this.#waiting.push(message);
       return this.#loading;
     }
-    const { seq, type } = (message ?? {}) as Partial<Entry & Event>;
     if (seq != null) this.#takeEntry(message as Entry);
     else if (OWN_EVENT.test(type as string)) this.emit(message as Event);
     else if (this.#readOther) this.#readOther(message as OtherMessage);
@@ -127,7 +135,7 @@ export class TurnFeed implements FeedTarget {
   }
 
   stampOf(atMs = this.now() ?? Date.now()): number {
-    if (atMs > (this.#stamp?.atMs ?? -1)) this.#keepStamp(atMs);
+    this.#keepStamp(atMs);
     return atMs;
   }
 
@@ -153,18 +161,17 @@ export class TurnFeed implements FeedTarget {
     this.lastMessageAt = performance.now();
     const first = !this.turn.blocks[0];
     this.#manualBlock ??= startBlock(this.turn, "reasoning");
-    if (first) {
-      this.#manualBlock.startedMs = startedAt ?? Date.now();
-      this.#keepStamp(this.#manualBlock.startedMs);
-    }
+    if (first) this.#manualBlock.startedMs = this.#startAt(startedAt);
     return this.#manualBlock;
   }
 
   /** Brings the turn to where a value of the `status` attribute says it is. */
-  applyStatus(status: BlockStatus, startedAt: number | null): void {
+  applyStatus(status: BlockStatus | "", startedAt: number | null): void {
     const { turn } = this;
-    const end = END_EVENTS[status];
-    if (status === "pending") turn.startedMs ??= this.stampOf(startedAt ?? undefined);
+    const over: TurnEnded | false = this.readsMessage && status === "done" && { type: "turn.ended", finish: "stop" };
+    const end = over || END_EVENTS[status as BlockStatus];
+    this.givenStatus = status;
+    if (status === "pending") turn.startedMs ??= startedAt ? this.#startAt(startedAt) : this.stampOf();
     if (status === "redacted") this.manualBlock(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
     if (end) for (const event of eventsToEndTurn(turn, end)) this.emit(event);
     // The thinking is over; of an answer nothing is known, so the turn continues.
@@ -174,9 +181,7 @@ export class TurnFeed implements FeedTarget {
 
   now(): number | null {
     if (this.clock) return this.clock();
-    if (!this.#stamp) return null;
-    const { atMs, arrivedAt, skew } = this.#stamp;
-    return atMs > EPOCH_MS ? Date.now() + skew : atMs + performance.now() - arrivedAt;
+    return this.#ahead === null ? null : Math.round(performance.now() - this.#ahead);
   }
 
   async #loadOtherFormats(message: unknown): Promise<void> {
@@ -211,8 +216,14 @@ export class TurnFeed implements FeedTarget {
   }
 
   #keepStamp(atMs: number): void {
-    const skew = Math.max(this.#stamp?.skew ?? 0, atMs - Date.now());
-    this.#stamp = { atMs, arrivedAt: performance.now(), skew };
+    this.#ahead = Math.min(this.#ahead ?? Infinity, performance.now() - atMs);
+  }
+
+  /** When a page says that it began; only the reader's clock can say how long ago that is. */
+  #startAt(startedAt: number | null): number {
+    const now = Date.now();
+    this.#keepStamp(Math.max(startedAt ?? 0, now));
+    return startedAt ?? now;
   }
 }
 

@@ -28,6 +28,7 @@ EN_US = Locale(
         "ai.thinking.tools_deep": "{n} with those of assistants",
         "ai.thinking.tool": "Tool",
         "ai.thinking.assistant": "Assistant",
+        "ai.thinking.calling": "Calling {name}…",
         "ai.thinking.working": "{name} is working…",
         "ai.thinking.approval": "{name} waits for approval",
         "ai.thinking.encrypted": "Thought; the provider encrypted the text, so it cannot be shown.",

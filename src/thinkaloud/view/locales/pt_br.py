@@ -28,6 +28,7 @@ PT_BR = Locale(
         "ai.thinking.tools_deep": "{n} com as dos assistentes",
         "ai.thinking.tool": "Ferramenta",
         "ai.thinking.assistant": "Assistente",
+        "ai.thinking.calling": "Chamando {name}…",
         "ai.thinking.working": "{name} está trabalhando…",
         "ai.thinking.approval": "{name} aguarda aprovação",
         "ai.thinking.encrypted": "Pensou; o provedor criptografou o texto, que não pode ser exibido.",

@@ -1,0 +1,5 @@
+import { streamedChunks } from "../../../../messages";
+
+export function POST(): Response {
+  return streamedChunks();
+}

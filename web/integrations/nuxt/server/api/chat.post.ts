@@ -1,0 +1,3 @@
+import { streamedChunks } from "../../../messages";
+
+export default defineEventHandler(() => streamedChunks());
