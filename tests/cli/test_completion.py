@@ -1,6 +1,7 @@
 """Completion scripts in real shells, the manual page in a real `man`, and the pager on a real terminal."""
 
 import fcntl
+import json
 import os
 import pty
 import runpy
@@ -29,6 +30,11 @@ CASES = [
     (["keys", "list", "--j"], {"--json"}),
     (["completion", "z"], {"zsh"}),
     (["simulate", "open"], {"openai-chat", "openai-responses", "openrouter"}),
+    (["ask", "-m", "claude-haiku-4"], {"claude-haiku-4.5"}),
+    (["ask", "--agent", ""], {"planner", "checker"}),
+    (["chat", "--thinking", "m"], {"medium", "max"}),
+    (["config", "set", "title"], {"title_model"}),
+    (["keys", "set", "anthro"], {"anthropic"}),
 ]
 
 
@@ -39,8 +45,14 @@ def script(shell: str, capsys: Output) -> str:
 
 def run_shell(shell: str, command: str, *words: str) -> str:
     start = {"bash": ["bash"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}[shell]
+    own_commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(
-        [*start, "-c", command, *words], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        [*start, "-c", command, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+        env={**os.environ, "PATH": own_commands},
     )
     assert result.stderr == ""
     return result.stdout
@@ -84,6 +96,24 @@ def test_fish_completes_commands_options_and_values(tmp_path: Path, capsys: Outp
     for words, expected in CASES:
         found = run_shell("fish", f"source {path}; complete -C 'thinkaloud {' '.join(words)}'").splitlines()
         assert matching({line.partition("\t")[0] for line in found}, words[-1]) == expected, words
+
+
+def test_sessions_are_completed_with_their_titles(home: UserHome, tmp_path: Path, capsys: Output) -> None:
+    assert main(["ask", "--model", "builtin/solver", "17", "*", "23"]) == 0
+    assert main(["sessions", "--json"]) == 0
+    [session] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    path = tmp_path / "completion"
+    path.write_text(script("fish", capsys))
+    for words in ("ask --session ", "show "):
+        found = run_shell("fish", f"source {path}; complete -C 'thinkaloud {words}'").splitlines()
+        completed = dict(line.partition("\t")[::2] for line in found if "\t" in line)
+        matches = [name for name in completed if session["id"].startswith(name) and name]
+        assert [completed[name] for name in matches] == [session["title"]], words
+
+
+def test_completion_without_a_shell_says_which_there_are(capsys: Output) -> None:
+    assert main(["completion"]) == 2
+    assert "bash, zsh, fish" in capsys.readouterr().err
 
 
 def test_manual_page_is_current_and_without_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
