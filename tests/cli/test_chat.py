@@ -13,7 +13,7 @@ from tests.cli.tmux import terminal
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
-from thinkaloud.cli.chat import terminal_theme
+from thinkaloud.cli.chat import terminal_colours, terminal_theme
 from thinkaloud.simulators import Simulator
 
 COMMAND = [sys.executable, "-m", "thinkaloud", "chat"]
@@ -220,6 +220,34 @@ def test_chat_draws_no_colour_if_the_environment_forbids_it(
         assert bool(screen.colours) is coloured
         screen.press("C-q")
         screen.sees("exit code 0")
+
+
+def test_terminal_of_16_colours_decides_what_they_look_like(home: UserHome) -> None:
+    """A background of our own would be one of the 16, and some text on it could not be read."""
+    command = ["env", "TERM=xterm", "COLORTERM=", *COMMAND, "--model", "builtin/solver"]
+    with terminal(command) as screen:
+        screen.sees("Ask anything")
+        screen.type("17 * 23")
+        screen.press("Enter")
+        screen.sees("391", "Thought for")
+        assert screen.colours
+        assert not [sequence for sequence in screen.colours if re.search(r"(^|;)(38|48|10[0-7]);", sequence)]
+        screen.press("C-q")
+        screen.sees("exit code 0")
+
+
+@pytest.mark.parametrize(
+    ("environ", "colours"),
+    [
+        ({"TERM": "xterm-256color"}, "all"),
+        ({"TERM": "xterm-kitty"}, "all"),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, "all"),
+        ({"TERM": "linux"}, "terminal"),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "none"),
+    ],
+)
+def test_colours_of_the_chat_are_those_of_the_terminal(environ: dict[str, str], colours: str) -> None:
+    assert terminal_colours(environ) == colours
 
 
 def test_attached_chat_speaks_the_language_of_its_own_environment(

@@ -144,22 +144,37 @@ def terminal_theme(environ: Mapping[str, str]) -> str:
     return "light" if background in ("7", "15") else "dark"
 
 
+_MANY_COLOURS = ("256color", "direct", "truecolor", "24bit")
+_COLOURFUL_TERMINALS = ("alacritty", "foot", "ghostty", "iterm", "kitty", "wezterm")
+
+
+def terminal_colours(environ: Mapping[str, str]) -> str:
+    """Return which colours the chat uses: none, the 16 of the terminal, or all.
+
+    A terminal that can show more says so in COLORTERM or at the end of TERM (`xterm-256color`).
+    """
+    if chosen_colours(environ) is False:
+        return "none"
+    term = environ.get("TERM", "").lower()
+    many = environ.get("COLORTERM") or term.endswith(_MANY_COLOURS) or term.endswith(_COLOURFUL_TERMINALS)
+    return "all" if many or sys.platform == "win32" else "terminal"
+
+
 async def _chat(options: argparse.Namespace) -> int:
     from thinkaloud.surfaces.chat_session import Answerer
-    from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
+    from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions, Colours
 
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
         config = user_config()
-        colours = chosen_colours(os.environ) is not False
         chat_options = ChatOptions(
             answerer=Answerer(options.model, options.agent, options.thinking),
             session=session,
             # A gateway on this machine may have been started in another language.
             language=options.language or ("" if options.server else config.language),
             theme=options.theme or config.text("chat.theme") or terminal_theme(os.environ),
-            colours=colours,
+            colours=Colours(terminal_colours(os.environ)),
             save_theme=lambda name: ConfigFile().change({"chat.theme": name}),
             default_model=model_name() if backend.address == INSIDE else "",
             waiting_store=WaitingFile(),

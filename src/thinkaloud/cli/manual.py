@@ -17,6 +17,7 @@ ENVIRONMENT = (
     ("NO_COLOR", "if not empty, no colours and no dimmed text"),
     ("FORCE_COLOR", "if not empty, colours and dimmed text also where there is no terminal"),
     ("CLICOLOR_FORCE, CLICOLOR", "if not 0, as FORCE_COLOR; CLICOLOR=0 is as NO_COLOR, which wins"),
+    ("TERM, COLORTERM", "whether the chat draws more than the 16 colours of the terminal"),
     ("COLORFGBG", "the colours of the terminal, for the light or dark theme of the chat"),
     ("ACCESSIBLE", "if not empty, static lines for screen readers: nothing is redrawn"),
     ("THINKALOUD_PAGER, PAGER", "the program that shows long lists on a terminal; cat for none"),

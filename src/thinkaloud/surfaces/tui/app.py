@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable
+from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
@@ -25,12 +26,21 @@ from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
 from thinkaloud.surfaces.tui.transcript_text import transcript_text
 from thinkaloud.view import Policy
 
-THEMES = {"dark": "textual-dark", "light": "textual-light"}
 GATEWAY_CHECK_S = 5.0
 """How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
 
 _WIDTHS = [(0, "-narrow"), (70, "-normal"), (110, "-wide")]
 _HEIGHTS = [(0, "-short"), (20, "-tall")]
+
+
+class Colours(StrEnum):
+    """The colours that the terminal can show, or that the person wants."""
+
+    ALL = "all"
+    OF_TERMINAL = "terminal"
+    """The 16 colours of the terminal. The theme is that of the terminal too."""
+    NONE = "none"
+    """Only bold, dim, underlined and reversed text."""
 
 
 class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +50,7 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
-    colours: bool = True
-    """Whether colours are drawn. Without them only bold, dim, underlined and reversed text is."""
+    colours: Colours = Colours.ALL
     save_theme: Callable[[str], None] | None = None
     """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
@@ -68,12 +77,12 @@ class ChatApp(App[None]):
         self.chat_options = options or ChatOptions()
         # Textual reads the variable once. Without its own colours it would draw shades of grey.
         os.environ.pop("NO_COLOR", None)
-        if not self.chat_options.colours:
+        if self.chat_options.colours is Colours.NONE:
             os.environ["NO_COLOR"] = "1"
-        super().__init__(ansi_color=None if self.chat_options.colours else True)
+        super().__init__(ansi_color=None if self.chat_options.colours is Colours.ALL else True)
         self.backend = backend
         self.display_settings = TerminalDisplay(Policy(), self.chat_options.language or "en-US")
-        self.theme = THEMES[self.chat_options.theme]
+        self._show_theme(self.chat_options.theme)
         self.chat_screen = ChatScreen(
             backend, self.display_settings, self.chat_options.answerer, self.chat_options.waiting_store
         )
@@ -149,14 +158,22 @@ class ChatApp(App[None]):
 
     def use_theme(self, name: str) -> None:
         """Use the light or the dark theme, and save the choice."""
-        self.theme = THEMES[name]
+        self._show_theme(name)
         if self.chat_options.save_theme is not None:
             self.chat_options.save_theme(name)
+
+    def _show_theme(self, name: str) -> None:
+        self.theme = f"ansi-{name}" if self._of_terminal else f"textual-{name}"
+
+    @property
+    def _of_terminal(self) -> bool:
+        """Whether the terminal decides what its 16 colours look like."""
+        return self.chat_options.colours is Colours.OF_TERMINAL
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the variables of the theme, changed where its text would be too faint."""
         variables = super().get_css_variables()
-        return {**variables, **readable_variables(variables)}
+        return variables if self._of_terminal else {**variables, **readable_variables(variables)}
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the command palette offers, in the person's language."""
