@@ -13,7 +13,7 @@ from tests.client.upstream import (
     serve_upstream,
 )
 
-from thinkaloud.client import http
+from thinkaloud.client import connection, http
 from thinkaloud.client.errors import Unreachable
 
 
@@ -162,3 +162,37 @@ def test_idle_connection_makes_room_for_another_origin(monkeypatch: pytest.Monke
             ]
 
     assert run(scenario()) == [b"a body for 0", b"a body for 1", b"a body for 2"]
+
+
+def test_cancelled_reading_of_an_error_body_drops_its_connection() -> None:
+    async def slow_error(request: UpstreamRequest) -> None:
+        await request.send(b"HTTP/1.1 400 No\r\nContent-Length: 100\r\n\r\nslow")
+        await request.wait_closed()
+        closed.set()
+
+    closed = asyncio.Event()
+
+    async def scenario() -> None:
+        async with serve_upstream(slow_error) as upstream, make_client() as http_client:
+            asking = asyncio.create_task(http_client.read_all(upstream.provider(), WrittenRequest()))
+            while not upstream.requests:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.05)
+            asking.cancel()
+            await closed.wait()
+
+    run(scenario())
+
+
+def test_addresses_that_fail_for_different_reasons_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*args: object, **options: object) -> object:
+        raise OSError("Multiple exceptions: [Errno 101] network is unreachable, [Errno 111] refused")
+
+    monkeypatch.setattr(connection, "start_connection", refuse)
+
+    async def scenario() -> None:
+        async with serve_upstream(answer_by_number) as upstream, make_client() as http_client:
+            with pytest.raises(Unreachable, match="none of its addresses accepts connections"):
+                await http_client.read_all(upstream.provider(), WrittenRequest())
+
+    run(scenario())

@@ -6,8 +6,10 @@ import datetime
 import ipaddress
 import ssl
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 import uvloop
 from cryptography import x509
@@ -89,11 +91,18 @@ def test_an_unknown_authority_is_refused_with_what_to_do(
         asyncio.run(ask_over_tls(certificate))
 
 
-async def tunnel(request: UpstreamRequest) -> None:
+TUNNEL_HEADS = [
+    b"HTTP/1.1 200 Connection established\r\nProxy-Agent: test\r\n\r\n",
+    # A proxy may send these, and a client must ignore them: what follows is the tunnel.
+    b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+]
+
+
+async def tunnel(request: UpstreamRequest, head: bytes) -> None:
     """Connect to the origin that the request names, and pass bytes on in both directions."""
     host, _, port = request.head.split()[1].rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    await request.send(b"HTTP/1.1 200 Connection established\r\nProxy-Agent: test\r\n\r\n")
+    await request.send(head)
     await asyncio.gather(_pass_on(request.reader, writer), _pass_on(reader, request.writer))
 
 
@@ -106,8 +115,9 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 @pytest.mark.parametrize("proxy_scheme", ["http", "https"])
+@pytest.mark.parametrize("head", TUNNEL_HEADS)
 def test_tunnel_through_a_proxy_hides_the_request_and_is_kept(
-    proxy_scheme: str, new_loop: Callable[[], asyncio.AbstractEventLoop], certificate: Path
+    head: bytes, proxy_scheme: str, new_loop: Callable[[], asyncio.AbstractEventLoop], certificate: Path
 ) -> None:
     async def answer(request: UpstreamRequest) -> None:
         await request.send(http_response("200 OK", b'{"data":[]}'))
@@ -115,7 +125,7 @@ def test_tunnel_through_a_proxy_hides_the_request_and_is_kept(
     async def scenario() -> tuple[list[str], list[int]]:
         tls = server_context(certificate)
         async with (
-            serve_upstream(tunnel, tls=tls if proxy_scheme == "https" else None) as proxy,
+            serve_upstream(partial(tunnel, head=head), tls=tls if proxy_scheme == "https" else None) as proxy,
             serve_upstream(answer, keep=True, tls=tls) as upstream,
         ):
             environ = {
@@ -135,3 +145,42 @@ def test_tunnel_through_a_proxy_hides_the_request_and_is_kept(
     assert "Proxy-Authorization: Basic bWU6cEBzcw==" in heads[0]  # me:p@ss
     assert KEY not in heads[0]
     assert connections == [1, 1]
+
+
+def test_requests_at_once_never_share_a_tunnel_that_is_being_opened(certificate: Path) -> None:
+    """Else the second one would be sent, with its key, before the connection is encrypted."""
+
+    async def answer(request: UpstreamRequest) -> None:
+        await request.send(http_response("200 OK", b"[]"))
+
+    async def scenario() -> list[str]:
+        tls = server_context(certificate)
+        async with (
+            serve_upstream(partial(tunnel, head=TUNNEL_HEADS[1])) as proxy,
+            serve_upstream(answer, keep=True, tls=tls) as upstream,
+        ):
+            environ = {
+                "ACME_KEY": KEY,
+                "SSL_CERT_FILE": str(certificate),
+                "https_proxy": f"http://127.0.0.1:{proxy.port}",
+            }
+            async with make_client(environ=environ) as client:
+                await asyncio.gather(*(client.fetch(upstream.provider(), "/models") for _ in range(8)))
+            return [request.head for request in proxy.requests]
+
+    heads = asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))
+    assert all(head.startswith("CONNECT ") for head in heads)
+    assert KEY not in "".join(heads)
+
+
+def test_certificate_of_a_proxy_is_named_when_it_is_not_trusted(certificate: Path) -> None:
+    async def scenario() -> str:
+        async with serve_upstream(partial(tunnel, head=b""), tls=server_context(certificate)) as proxy:
+            environ = {"ACME_KEY": KEY, "https_proxy": f"https://127.0.0.1:{proxy.port}"}
+            async with make_client(environ=environ) as client:
+                provider = msgspec.structs.replace(proxy.provider(), base_url="https://acme.invalid/v1")
+                with pytest.raises(Unreachable) as error_info:
+                    await client.fetch(provider, "/models")
+        return str(error_info.value)
+
+    assert "SSL_CERT_FILE" in asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))

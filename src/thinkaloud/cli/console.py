@@ -75,7 +75,9 @@ def terminal_options() -> TerminalOptions:
 def colours_wanted(stream: TextIO) -> bool:
     """Return whether colours and dimmed text are written: as the environment says, else on a terminal."""
     chosen = chosen_colours(os.environ)
-    return stream.isatty() and not static_terminal() if chosen is None else chosen
+    if chosen is not None:
+        return chosen
+    return stream.isatty() and not static_terminal()
 
 
 def chosen_colours(environ: Mapping[str, str]) -> bool | None:

@@ -87,7 +87,7 @@ def _guarded(name: str, check: Callable[[], Iterator[tuple[str, str]]]) -> Itera
 def _check_home() -> Iterator[tuple[str, str]]:
     folder = home_folder()
     if not folder.exists():
-        parent = next(one for one in folder.parents if one.exists())
+        parent = next((one for one in folder.parents if one.exists()), folder)
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
             yield NOTE, f"{folder} does not exist yet. It is created when something is stored."
         else:

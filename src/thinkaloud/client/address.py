@@ -170,7 +170,9 @@ def redirect_origin(location: str) -> str:
 async def resolve(host: str, port: int) -> list[AddrInfoType]:
     """Return the addresses of a host, by the system's resolver. Unsafe ones are refused."""
     loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    # Without IPv6 on this machine, no IPv6 addresses of a name are wanted. An address itself is always taken.
+    flags = 0 if _ip_address(host) else socket.AI_ADDRCONFIG
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     for *_, address in addresses:
         _check_address(str(address[0]), host)
     return list(addresses)

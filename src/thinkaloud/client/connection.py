@@ -10,7 +10,6 @@ import ssl
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import NamedTuple, cast
 
 import httptools
@@ -19,11 +18,17 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from thinkaloud.client.address import resolve
-from thinkaloud.client.errors import ConnectTimeout, InvalidHttp, ProxyRefused, ProxyUnreachable
+from thinkaloud.client.errors import (
+    ConnectFailed,
+    ConnectTimeout,
+    InvalidHttp,
+    ProxyRefused,
+    ProxyUnreachable,
+)
 from thinkaloud.client.response import SizeLimits
 
 KEEP_ALIVE_S = 15.0
-"""How long an unused connection is kept. Many servers close theirs after 20 s or more."""
+"""How long an unused connection can be used again. Many servers close theirs after 20 s or more."""
 _PAUSE_BYTES = 256 * 1024
 """With more bytes unread, no more are taken from the socket."""
 _NEXT_ADDRESS_S = 0.25
@@ -81,11 +86,9 @@ class HttpResponse:
         pieces, self._pieces, self.buffered_bytes = self._pieces, [], 0
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def abort(self) -> None:
+    def close(self) -> None:
         """Drop the connection, unless the response is complete."""
         self._connection.drop(self)
-
-    close = abort
 
     def append(self, piece: bytes) -> None:
         """Add bytes of the body."""
@@ -119,7 +122,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._parser = httptools.HttpResponseParser(self)
         self._response: HttpResponse | None = None
-        self._keep_alive = self._paused = False
+        self._keep_alive = self._paused = self._tunnelling = False
 
     @property
     def usable(self) -> bool:
@@ -141,11 +144,12 @@ class HttpConnection(asyncio.Protocol):
         """Ask the proxy for a connection to the origin, then speak TLS with the origin."""
         host, port, _, proxy = self.origin
         authority = f"{_bracketed(host)}:{port}"
+        self._tunnelling = True
         response = self._send(f"CONNECT {authority}", {"Host": authority, **_proxy_authorization(proxy)}, b"")
         await response.wait_for_head()
-        if response.status != HTTPStatus.OK:
+        if response.status // 100 != 2:
             raise ProxyRefused(response.status)
-        self._response = None
+        self._response, self._tunnelling = None, False
         loop = asyncio.get_running_loop()
         transport = await loop.start_tls(self._transport, self, tls, server_hostname=host)
         if transport is None:  # closed meanwhile
@@ -196,7 +200,9 @@ class HttpConnection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             response.error = InvalidHttp(str(error))
             self._transport.abort()
-        if response.complete:
+        if self._tunnelling:
+            pass  # what follows is TLS, whatever length the proxy's response says it has (RFC 9110, 9.3.6)
+        elif response.complete:
             self._release()
         elif response.buffered_bytes > _PAUSE_BYTES and not self._paused:
             self._paused = True
@@ -270,6 +276,7 @@ class ConnectionPool:
         self._opening = 0
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._freed = asyncio.Event()
+        self._closed = False
 
     async def acquire(self, origin: Origin) -> HttpConnection:
         """Return a connection to an origin. If there are too many, wait until one is free."""
@@ -317,14 +324,20 @@ class ConnectionPool:
             self._opening -= 1
             self._freed.set()
         self._open.add(connection)
+        if self._closed:
+            connection.abort()
         return connection
 
     async def _open_transport(
         self, connection: HttpConnection, host: str, port: int, *, encrypted: bool
     ) -> None:
-        addresses = await resolve(host, port)
-        sock = await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S)
         tls, server_hostname = (self._tls(), host) if encrypted else (None, None)
+        addresses = await resolve(host, port)
+        try:
+            sock = await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S)
+        except OSError as error:
+            # If the addresses fail for different reasons, the error has no number and lists them all.
+            raise error if error.errno is not None else ConnectFailed from None
         await asyncio.get_running_loop().create_connection(
             lambda: connection, sock=sock, ssl=tls, server_hostname=server_hostname
         )
@@ -334,6 +347,8 @@ class ConnectionPool:
             await self._open_transport(
                 connection, proxy.raw_host or "", proxy.port or 0, encrypted=proxy.scheme == "https"
             )
+        except ssl.SSLError:
+            raise  # says which certificate to trust
         except OSError:
             raise ProxyUnreachable from None
         if not connection.origin.forwarded:
@@ -358,7 +373,8 @@ class ConnectionPool:
         self._freed.set()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, also those that are being opened."""
+        self._closed = True
         for connection in tuple(self._open):
             connection.abort()
 

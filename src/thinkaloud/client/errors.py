@@ -145,6 +145,10 @@ class ConnectTimeout(OSError):
     """No connection was made in time."""
 
 
+class ConnectFailed(OSError):
+    """None of the addresses of a host accepts connections, each for another reason."""
+
+
 class ProxyUnreachable(OSError):
     """The proxy does not answer."""
 
@@ -168,7 +172,7 @@ def unreachable_error(name: str, origin: str, error: OSError, timeouts: Timeouts
             return Unreachable(f"{prefix} {reason}", retryable=True)
         case TimeoutError(errno=None):
             return no_answer_error(name, origin, timeouts, connection_lost=False)
-        case ssl.SSLError() | ssl.CertificateError():
+        case ssl.SSLError():
             reason = "its TLS certificate or configuration was rejected. "
             reason += (
                 "If a private authority signed the certificate, set SSL_CERT_FILE to the authority's file."
@@ -185,6 +189,11 @@ def unreachable_error(name: str, origin: str, error: OSError, timeouts: Timeouts
             )
         case InvalidHttp():
             return Unreachable(f"{prefix} the response is not valid HTTP. Check base_url.")
+        case ConnectFailed():
+            reason = (
+                "none of its addresses accepts connections. Check base_url and that the server is running."
+            )
+            return Unreachable(f"{prefix} {reason}", retryable=True)
         case OSError(errno=int(number)):
             # asyncio writes the address into `strerror`, as Python writes it.
             reason = f"{os.strerror(number).lower()}. Check base_url and that the server is running."

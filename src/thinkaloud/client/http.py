@@ -1,6 +1,6 @@
 """The HTTP client for all providers, over kept-alive HTTP/1.1 connections.
 
-All outgoing HTTP goes through it.
+All requests to providers go through it.
 
 A key is sent only to the origin of its provider's row: redirects are not followed, cookies are not kept, and
 no address is taken from a request. Before the first byte of a body, a fault is an exception and may be
@@ -52,7 +52,6 @@ from thinkaloud.client.http_request import GetRequest, HttpRequest
 from thinkaloud.client.response import (
     SIZE_LIMITS,
     Inflater,
-    OpenResponse,
     ResponseStream,
     SizeLimits,
     can_inflate,
@@ -103,15 +102,17 @@ class _PreparedCall:
     def origin(self) -> Origin:
         return Origin(self.url.raw_host or "", self.url.port or 0, self.url.scheme == "https", self.proxy)
 
-    def send(self, connection: HttpConnection) -> HttpResponse:
-        """Send the request over this connection."""
-        headers = self.headers()
-        if not all(map(str.isprintable, headers.values())):
+    def check_headers(self) -> None:
+        """Refuse a header that would break the request."""
+        if not all(map(str.isprintable, self.headers().values())):
             raise Refused(
                 f"A header for {self.provider.name} has a line break or another control character, so "
                 "nothing was sent. Check the key for characters that do not belong to it."
             )
-        return connection.send(self.method, self.url, headers, self.http_request.body)
+
+    def send(self, connection: HttpConnection) -> HttpResponse:
+        """Send the request over this connection."""
+        return connection.send(self.method, self.url, self.headers(), self.http_request.body)
 
     def headers(self) -> dict[str, str]:
         headers = {"Accept-Encoding": "identity", "User-Agent": f"thinkaloud/{thinkaloud.__version__}"}
@@ -173,6 +174,7 @@ class Client:
         Raises `Unreachable`, `ProviderRefused` or `RateLimited`. The caller closes the response.
         """
         call = await self._prepare(provider, http_request)
+        call.check_headers()
         for attempt in itertools.count():
             outcome = await self._attempt(call)
             if isinstance(outcome, ResponseStream):
@@ -273,7 +275,7 @@ class Client:
             return fault, reused
 
     async def _check_response(
-        self, call: _PreparedCall, response: OpenResponse, sent_s: float
+        self, call: _PreparedCall, response: HttpResponse, sent_s: float
     ) -> ResponseStream | ProviderFault:
         encoding = response.headers.get("Content-Encoding", "").strip().lower()
         if response.status // 100 != 2 or response.content_type in _HTML_TYPES or not can_inflate(encoding):
@@ -299,7 +301,7 @@ class Client:
         return stream
 
     async def _read_error_response(
-        self, call: _PreparedCall, response: OpenResponse, encoding: str
+        self, call: _PreparedCall, response: HttpResponse, encoding: str
     ) -> ErrorResponse:
         """Read an error response and remove the key from it."""
         headers = response.headers
@@ -322,13 +324,15 @@ class Client:
             should_retry(headers),
         )
 
-    async def _error_body(self, response: OpenResponse, encoding: str) -> bytes:
+    async def _error_body(self, response: HttpResponse, encoding: str) -> bytes:
         body = bytearray()
-        with contextlib.suppress(OSError):
-            async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
-                while len(body) < self.limits.error_bytes and (chunk := await response.read()):
-                    body += chunk
-        response.close()
+        try:
+            with contextlib.suppress(OSError):
+                async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
+                    while len(body) < self.limits.error_bytes and (chunk := await response.read()):
+                        body += chunk
+        finally:
+            response.close()
         if encoding in ("", "identity") or not can_inflate(encoding):
             return bytes(body[: self.limits.error_bytes])
         return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]

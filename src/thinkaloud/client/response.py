@@ -9,14 +9,17 @@ against the input, because a kilobyte can expand to a megabyte.
 import asyncio
 import contextlib
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from thinkaloud.canon import BadFrame, ProviderFault
 from thinkaloud.client.errors import ConnectionLost, Stalled, limit_exceeded
 from thinkaloud.client.retry import Timeouts
+
+if TYPE_CHECKING:
+    from thinkaloud.client.connection import HttpResponse
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -149,41 +152,13 @@ def _slices(chunk: bytes) -> Iterator[bytes]:
     return (chunk[start : start + _SLICE_BYTES] for start in range(0, len(chunk), _SLICE_BYTES))
 
 
-class OpenResponse(Protocol):
-    """A response whose head has arrived, as a library gives it."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers; names have no case."""
-
-    @property
-    def content_type(self) -> str:
-        """The media type of the body, without parameters."""
-
-    async def read(self) -> bytes:
-        """Return the next bytes of the body; none at its end. Raises `OSError`."""
-
-    def take_buffered(self) -> bytes:
-        """Return the bytes that arrived before the connection broke."""
-
-    def abort(self) -> None:
-        """Drop the connection at once, unless the body is complete."""
-
-    def close(self) -> None:
-        """Drop the connection, unless the body is complete."""
-
-
 class ResponseStream:
     """The body of one response. `waited_ms` is the time from sending to its first byte."""
 
     def __init__(
         self,
         provider_name: str,
-        response: OpenResponse,
+        response: "HttpResponse",
         encoding: str,
         timeouts: Timeouts,
         limits: SizeLimits,
@@ -256,7 +231,6 @@ class ResponseStream:
         self._finished = True
         self._slices = iter(())
         self._stall_timer.stop()
-        self._response.abort()
         self._response.close()
 
     async def drain(self) -> bytes:
@@ -320,4 +294,4 @@ class ResponseStream:
 
     def _mark_stalled(self) -> None:
         self._stalled_s = self._limit_s
-        self._response.abort()
+        self._response.close()
