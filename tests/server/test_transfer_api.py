@@ -5,15 +5,23 @@ import copy
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
+from sqlalchemy import Connection
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway, wait_until
 
+from thinkaloud.canon import Entry, Finish, TurnEnded, TurnStarted
+from thinkaloud.canon.requests import UserMessage
 from thinkaloud.server.handlers import transfer
+from thinkaloud.store import sessions, users
+from thinkaloud.store.finish import finished_from_entries, save_imported
+from thinkaloud.store.turns import TurnRequest
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -28,6 +36,32 @@ NOTHING_SAID = {
     "asked": [],
     "entries": [{"seq": 0, "event": {"type": "turn.started"}}, {"seq": 1, "event": {"type": "turn.ended"}}],
 }
+
+
+def test_download_of_an_export_ends_with_its_token(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(revoked_s=0.05)) as caller:
+            owner, streams = caller.gateway.local_owner, caller.gateway.streams
+            create = partial(users.create_token, user=owner.user, name="", now_ms=1)
+            token, secret = await caller.database.write(create)
+
+            def fill(conn: Connection) -> str:
+                session = sessions.create(conn, owner, now_ms=1, title="Long")
+                sessions.hide(conn, session)
+                long = TurnRequest(messages=(UserMessage("word " * 4_000_000),), model="m", imported=True)
+                ended = [Entry(seq=0, event=TurnStarted()), Entry(seq=1, event=TurnEnded(Finish.STOP))]
+                save_imported(conn, session, long, finished_from_entries(ended), created_ms=1)
+                return sessions.end_import(conn, session, 1).id
+
+            url = f"{caller.url}/api/sessions/{await caller.database.write(fill)}/export"
+            async with caller.http.get(url, headers={"Authorization": f"Bearer {secret}"}) as response:
+                assert response.status == 200
+                await caller.database.write(partial(users.revoke_token, token_id=token.id, now_ms=2))
+                await wait_until(lambda: not streams.token_hashes)
+                with pytest.raises(aiohttp.ClientPayloadError):
+                    await response.read()
+
+    asyncio.run(story())
 
 
 async def filled(caller: Caller) -> str:

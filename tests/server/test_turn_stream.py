@@ -33,9 +33,11 @@ from thinkaloud.canon import Entry, Finish, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.server.run import LOCAL_ONLY, bind_socket
 from thinkaloud.store import sessions, turns, users
+from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import drop_timing, finished_from_entries, save_imported
 from thinkaloud.store.log_config import LogConfig
 from thinkaloud.store.recovery import Reaper, recover
+from thinkaloud.store.rows import TurnRow
 from thinkaloud.store.schema import sessions as session_rows
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.turns import TurnRequest
@@ -628,6 +630,58 @@ def test_sweep_ends_turns_that_nobody_runs_and_deletes_imports_that_were_given_u
                 while await caller.database.read(hidden) == 2:
                     await asyncio.sleep(0.02)
             assert await caller.database.read(hidden) == 1, "an import that runs is left alone"
+
+    asyncio.run(story())
+
+
+def test_turn_that_cannot_be_ended_is_not_forgotten_and_keeps_the_sweep_from_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(sweep_s=0.02)) as caller:
+            session, gateway = await caller.create_session(), caller.gateway
+            write, failures = caller.database.write, 0
+
+            def leave(conn: Connection) -> TurnRow:
+                row = sessions.get(conn, gateway.local_owner, session)
+                assert row is not None
+                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                return turns.start_turn(conn, row, turn_request, now_ms=1, writer=gateway.node.id).turn
+
+            def give_up_import(conn: Connection) -> None:
+                half = sessions.create(conn, gateway.local_owner, now_ms=1, title="Half")
+                conn.execute(update(session_rows).where(session_rows.c.key == half.key).values(whole=False))
+
+            def hidden(conn: Connection) -> int | None:
+                return conn.scalar(select(func.count()).where(~session_rows.c.whole))
+
+            async def fail_to_save(change: Any) -> Any:
+                nonlocal failures
+                if isinstance(change, partial) and change.keywords.get("key") == turn.key:
+                    failures += 1
+                    raise NotSaved("The row is locked.")
+                return await write(change)
+
+            async def fail_to_read(query: Any) -> Any:
+                nonlocal failures
+                failures += 1
+                raise NotSaved("The database is away.")
+
+            monkeypatch.setattr(caller.database, "write", fail_to_save)
+            turn = await write(leave)
+            await wait_until(lambda: failures)
+            await write(give_up_import)
+            async with asyncio.timeout(PATIENCE_S):
+                while await caller.database.read(hidden):
+                    await asyncio.sleep(0.02)
+            with monkeypatch.context() as away:
+                failures = 0
+                away.setattr(caller.database, "read", fail_to_read)
+                await wait_until(lambda: failures > 3)
+                assert list(gateway.node._unfinished) == [turn.key]
+            monkeypatch.undo()
+            assert (await caller.read_stream(turn.id)).state == "interrupted"
+            await wait_until(lambda: not gateway.node._unfinished)
 
     asyncio.run(story())
 

@@ -87,12 +87,19 @@ def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
     asyncio.run(scenario())
 
 
-def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("packed", "lines"),
+    [(False, b'{"seq":'), (False, b'{"seq":3,"event":{"type":"\xff"}}'), (True, b"not compressed")],
+    ids=["half a line", "not UTF-8", "not unpackable"],
+)
+def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(
+    tmp_path: Path, packed: bool, lines: bytes
+) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row = await abandoned_turn(database, WHOLE[:3])
-            damage = insert(log_rows).values(turn=row.key, first_seq=3, last_seq=3, entries=b'{"seq":')
-            await database.write(lambda conn: conn.execute(damage).rowcount)
+            damage = {"turn": row.key, "first_seq": 3, "last_seq": 3, "packed": packed, "entries": lines}
+            await database.write(partial(_execute, statement=insert(log_rows).values(damage)))
             await recover(database, REAPER, now_ms=LATER_MS)
             stored_row, message = await stored_turn(database, row)
             assert stored_row.state is TurnState.FAILED
@@ -225,6 +232,7 @@ def test_turn_that_cannot_be_ended_now_does_not_hold_up_the_others(tmp_path: Pat
             assert unfinished == {rows[0].key}
             assert [type(some.error) for some in swept if some.error] == [NotSaved]
             again = Reaper(node=REAPER.node, lease_ms=0, leftover=unfinished)
+            assert (await recover(failing, again, now_ms=LATER_MS)).unfinished == unfinished
             assert (await recover(database, again, now_ms=LATER_MS)).ended == (rows[0].id,)
 
     asyncio.run(scenario())

@@ -1,7 +1,7 @@
 """Normalization, query parsing and snippets."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -12,9 +12,10 @@ from tests.linear_time import assert_linear
 from wcwidth import iter_graphemes
 
 from thinkaloud.canon import Refused
-from thinkaloud.store.search_normalize import normalize_text, words
+from thinkaloud.store import search_query
+from thinkaloud.store.search_normalize import Word, normalize_text, words
 from thinkaloud.store.search_query import MAX_PHRASES, MAX_QUERY_CHARACTERS, Phrase, find_phrases, parse_query
-from thinkaloud.store.search_snippets import SNIPPET_LENGTH, make_snippet
+from thinkaloud.store.search_snippets import COMPARED_LENGTH, SNIPPET_LENGTH, make_snippet
 
 MIXED = st.text(
     st.one_of(
@@ -186,6 +187,25 @@ def test_snippet_shows_the_query_in_its_order_before_other_places_of_its_words()
     assert "option 47 or leave" in shown, "the place with the most words"
     shown, _ = make_snippet(text, parse_query("option elsewhere"))
     assert shown.startswith("Take option 0")
+
+
+def test_snippet_of_a_long_text_is_read_once_and_not_far_after_the_first_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads = 0
+
+    def counted(text: str) -> Iterator[Word]:
+        nonlocal reads
+        for word in words(text):
+            reads += 1
+            yield word
+
+    monkeypatch.setattr(search_query, "words", counted)
+    before, compared = 200_000, COMPARED_LENGTH // len("hay ")
+    text = "hay " * before + "needle one " + "hay " * before + "needle two "
+    shown, _ = make_snippet(text, [Phrase(("needle",)), Phrase(("two",))])
+    assert "needle one" in shown
+    assert reads < before + compared + 1_000
 
 
 def test_snippet_of_a_short_text_is_the_whole_text() -> None:

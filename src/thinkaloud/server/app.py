@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -305,16 +305,18 @@ class _Endpoint:
             path_params=scope["path_params"],
             raw_body=raw_body,
         )
-        async with AsyncExitStack() as stack:
-            if self._route.ends_with_client:
-                streams, token_hash = self._gateway.streams, context.grant.token_hash
-                await stack.enter_async_context(streams.allowed(token_hash, receive))
-            if self._route.method != "GET" and not self._takes_raw_body:  # reads and imports may take long
-                await stack.enter_async_context(self._gateway.storage_limit())
-            result = await self._route.handler(request)
-        if not isinstance(result, RouteResponse):
-            result = RouteResponse(content=result, status=self._route.status)
-        await send_response(self._gateway, result, send)
+        allowed: AbstractAsyncContextManager[None] = nullcontext()
+        limit: AbstractAsyncContextManager[None] = nullcontext()
+        if self._route.ends_with_client:
+            allowed = self._gateway.streams.allowed(context.grant.token_hash, receive)
+        if self._route.method != "GET" and not self._takes_raw_body:  # reads and imports may take long
+            limit = self._gateway.storage_limit()
+        async with allowed:
+            async with limit:
+                result = await self._route.handler(request)
+            if not isinstance(result, RouteResponse):
+                result = RouteResponse(content=result, status=self._route.status)
+            await send_response(self._gateway, result, send)
 
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
         """Return the media type of the body, or an empty string without a body. Refuse types not accepted."""

@@ -14,9 +14,10 @@ import socket
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -36,7 +37,8 @@ _RENEWALS_KEPT = 100
 _LOOK_S = 1.0
 """How often the leases of the other gateways are looked at."""
 _RETRIES_PER_LOOK = 5
-"""How much sooner the rest is tried, where some turns could not be ended."""
+"""How much sooner it is tried again after a failure. A turn that fails again waits twice as long."""
+_LONGEST_RETRY_S = 60.0
 _LEAVE_TIMEOUT_S = 2.0
 
 
@@ -45,6 +47,13 @@ def _now_s() -> float:
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
+
+
+class _Retry(NamedTuple):
+    """When a turn that could not be ended is tried again, and how long it waits for that."""
+
+    at_s: float
+    wait_s: float
 
 
 class GatewayNode:
@@ -64,8 +73,10 @@ class GatewayNode:
         self._lease_changed = asyncio.Event()
         self._question_failures = FailureLog(logger, "looking for turns that were taken over")
         self._leftover: frozenset[int] = frozenset()
-        self._unfinished: frozenset[int] = frozenset()
-        """Turns that were taken over from others and could not be ended."""
+        self._unfinished: dict[int, _Retry] = {}
+        """Turns of this gateway that it does not run and could not end yet, by their keys."""
+        self._sweep_s = gateway.settings.sweep_s
+        self._look_s = self._sweep_s if gateway.database.exclusive else min(self._sweep_s, _LOOK_S)
 
     @property
     def lease_left_s(self) -> float:
@@ -98,7 +109,11 @@ class GatewayNode:
         if not self._gateway.database.exclusive:
             self._reached_ms.append(await self._gateway.database.write_urgent(self._renew))
             self._renewed_at_s = _now_s()
-        return await recover(self._gateway.database, self._reaper(), now_ms=self._gateway.now_ms())
+        recovered = await recover(self._gateway.database, self._reaper(), now_ms=self._gateway.now_ms())
+        self._put_off(recovered.unfinished)
+        if recovered.error is not None:
+            logger.warning("a turn could not be ended and is tried again: %s", recovered.error)
+        return recovered
 
     async def leave(self) -> None:
         """End the lease, so that others need not wait for it."""
@@ -150,43 +165,64 @@ class GatewayNode:
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
         failures = FailureLog(logger, "ending turns without a writer")
-        sweep_s = self._gateway.settings.sweep_s
-        look_s = sweep_s if self._gateway.database.exclusive else min(sweep_s, _LOOK_S)
         swept_at_s = time.monotonic()
         while True:
-            await asyncio.sleep(look_s / _RETRIES_PER_LOOK if failures.failing else look_s)
+            await asyncio.sleep(self._retry_wait_s() if failures.failing else self._look_s)
             with failures.attempt():
-                try:
-                    await self._end_abandoned(self._unfinished)
-                finally:  # a turn that cannot be ended does not keep the rest from being done
-                    if time.monotonic() - swept_at_s >= sweep_s:
-                        swept_at_s = time.monotonic()
-                        await self._sweep()
+                # The half: a clock with long ticks may say that the sleep was a little shorter.
+                if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
+                    swept_at_s = time.monotonic()
+                    await self._sweep()
+                await self._end_abandoned()
 
-    async def _end_abandoned(self, leftover: frozenset[int]) -> None:
-        gateway = self._gateway
+    def _retry_wait_s(self) -> float:
+        """Return how long to wait after a failure: never longer than without one."""
+        next_retry_s = min((retry.at_s for retry in self._unfinished.values()), default=0.0)
+        shortest_s = self._look_s / _RETRIES_PER_LOOK
+        return min(self._look_s, max(shortest_s, next_retry_s - time.monotonic()))
+
+    def _put_off(self, keys: Iterable[int]) -> None:
+        """Try later to end these turns again."""
+        for key in keys:
+            wait_s = self._look_s / _RETRIES_PER_LOOK
+            if key in self._unfinished:
+                wait_s = min(2 * self._unfinished[key].wait_s, _LONGEST_RETRY_S)
+            self._unfinished[key] = _Retry(time.monotonic() + wait_s, wait_s)
+
+    async def _end_abandoned(self) -> None:
+        gateway, now_s = self._gateway, time.monotonic()
+        due = {key for key, retry in self._unfinished.items() if retry.at_s <= now_s}
+        reaper = self._reaper(frozenset(due.difference(gateway.turns.running_epochs)))
         error: BaseException | None = None
-        reaper, self._unfinished = self._reaper(leftover), frozenset()
         async with aclosing(end_abandoned(gateway.database, reaper, now_ms=gateway.now_ms())) as recovered:
             async for some in recovered:
-                self._unfinished |= some.unfinished
+                self._put_off(some.unfinished)
                 error = error or some.error
                 for turn_id in some.ended:
                     logger.warning("turn %s had no writer any more and was ended", turn_id)
                 for turn_id in some.waiting:
                     await gateway.turns.resume(turn_id)
+        if due:  # those that were ended, run again or have another writer need no further try
+            for key in due - await self._turns_not_running():
+                del self._unfinished[key]
         if error is not None:
             raise error
+        if self._unfinished:
+            raise NotSaved(f"{len(self._unfinished)} turns could not be ended yet.")
+
+    async def _turns_not_running(self) -> frozenset[int]:
+        """Return the turns of this gateway that are stored as running, and do not run."""
+        running = tuple(self._gateway.turns.running_epochs)
+        return await self._gateway.database.read(partial(leftover_turns, node=self.id, running=running))
 
     async def _sweep(self) -> None:
-        """End turns that this gateway has forgotten. Delete what imports and other gateways have left."""
-        gateway, running = self._gateway, tuple(self._gateway.turns.running_epochs)
+        """Find turns that this gateway has forgotten. Delete what imports and other gateways have left."""
+        gateway = self._gateway
         # A turn that has just been started is stored before it runs: it is left over if it is so twice.
-        leftover = await gateway.database.read(partial(leftover_turns, node=self.id, running=running))
+        leftover = await self._turns_not_running()
         twice, self._leftover = self._leftover & leftover, leftover
-        forgotten = twice.difference(gateway.turns.running_epochs)
-        if forgotten:
-            await self._end_abandoned(forgotten)
+        for key in twice.difference(gateway.turns.running_epochs):
+            self._unfinished.setdefault(key, _Retry(time.monotonic(), self._look_s / _RETRIES_PER_LOOK))
         # An import that failed could perhaps not be deleted then, because the disk was full.
         if await gateway.database.read(sessions.old_imports):
             await gateway.database.write(sessions.drop_old_imports)

@@ -4,7 +4,11 @@ The clocks of the gateways are not compared with each other, so one that is wron
 
 A lease counts the time in which the database could be reached. While it is away nobody can renew anything:
 when it is back, all gateways have the time to return before one of them is taken for dead. That somebody has
-reached it is known from the rows of all gateways, also of dead ones: one that has just started need not wait.
+reached it is known from the rows of all gateways, also of dead ones: one that has just started beside others
+need not wait. If nobody ran for more than half a lease, it cannot know whether the database was away, and
+waits for a whole lease after its start.
+
+All gateways of a database have leases of one length: the time of a renewal follows from the end of its lease.
 """
 
 from collections.abc import Collection

@@ -5,7 +5,9 @@ approval can continue, and every other turn ends as interrupted, so that no read
 """
 
 import asyncio
+import zlib
 from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import aclosing
 from functools import partial
 
 import msgspec
@@ -16,6 +18,7 @@ from thinkaloud.store.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.store.database import Database
 from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
 from thinkaloud.store.index_slices import index_rest
+from thinkaloud.store.many_rows import padded
 from thinkaloud.store.nodes import gone_nodes, is_gone, lock_node
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns
@@ -64,16 +67,22 @@ class Reaper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def recover(database: Database, reaper: Reaper, *, now_ms: int) -> RecoveredTurns:
-    """End every abandoned turn, except those that can wait. Delete incomplete imports too."""
+    """End every abandoned turn, except those that can wait. Delete incomplete imports too.
+
+    A turn that cannot be ended is told, and keeps nothing from starting.
+    """
     await database.write(drop_partial_imports if database.exclusive else drop_old_imports)
     ended: list[str] = []
     waiting: list[str] = []
-    async for some in end_abandoned(database, reaper, now_ms=now_ms):
-        if some.error is not None:
-            raise some.error
-        ended += some.ended
-        waiting += some.waiting
-    return RecoveredTurns(tuple(ended), tuple(waiting))
+    unfinished: frozenset[int] = frozenset()
+    error: BaseException | None = None
+    async with aclosing(end_abandoned(database, reaper, now_ms=now_ms)) as recovered:
+        async for some in recovered:
+            ended += some.ended
+            waiting += some.waiting
+            unfinished |= some.unfinished
+            error = error or some.error
+    return RecoveredTurns(tuple(ended), tuple(waiting), unfinished, error)
 
 
 async def end_abandoned(
@@ -144,11 +153,11 @@ def _claim(conn: Connection, reaper: Reaper, writer: str, tried: frozenset[int])
     owned = turns.c.writer == writer, turns.c.state == TurnState.RUNNING
     some = select(turns.c.key).where(*owned)
     if writer == reaper.node:
-        some = some.where(turns.c.key.in_(set(reaper.leftover) - tried))
+        some = some.where(turns.c.key.in_(padded(set(reaper.leftover) - tried)))
     elif conn.dialect.name == "postgresql":  # it may have come back while this transaction waited
         some = some.where(is_gone(turns.c.writer))
     keys = conn.scalars(some.order_by(turns.c.key).limit(_AT_ONCE)).all()
-    claim = update(turns).where(turns.c.key.in_(keys), *owned)
+    claim = update(turns).where(turns.c.key.in_(padded(keys)), *owned)
     claim = claim.values(epoch=turns.c.epoch + 1, writer=reaper.node)
     rows = conn.execute(claim.returning(turns.c.key, turns.c.id, turns.c.epoch)).all()
     return [_ClaimedTurn(row.key, row.id, row.epoch) for row in rows]
@@ -180,19 +189,18 @@ def _finished_turn(
     waits: Callable[[Turn], bool] = lambda _: False,
     reason: str = INTERRUPTED_MESSAGE,
 ) -> FinishedTurn | None:
-    lines, turn = list(log_lines(conn, key)), Turn()
+    lines: list[bytes] = []
     known: list[Entry] = []
-    end = TurnFailed(INTERRUPTED, reason)
-    for number, line in enumerate(lines):
-        try:
+    turn, end = Turn(), TurnFailed(INTERRUPTED, reason)
+    try:
+        for line in log_lines(conn, key):
             entry = decode_entry(line)
             if entry is not None:  # an event of a newer version stays in the log as it is
                 apply(turn, entry)
                 known.append(entry)
-        except (msgspec.MsgspecError, OutOfOrder) as error:
-            del lines[number:]
-            end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
-            break
+            lines.append(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, zlib.error, OutOfOrder) as error:
+        end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
     else:
         if waits(turn):
             return None

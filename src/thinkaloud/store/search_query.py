@@ -50,12 +50,20 @@ def find_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, in
     return ((start, end) for start, end, _ in match_phrases(text, phrases))
 
 
-def match_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int, Phrase]]:
-    """Yield the ranges of the phrases in a text with the phrase that each matches, ordered by their end."""
+def match_phrases(
+    text: str, phrases: Sequence[Phrase], reach: int | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the ranges of the phrases in a text, each with the index of its phrase, ordered by their end.
+
+    With `reach`, only so many characters after the start of the first match are read.
+    """
+    limit: int | None = None
     recent_words: deque[tuple[str, int]] = deque(maxlen=max(len(phrase.words) for phrase in phrases))
     for word, start, end in words(text):
+        if limit is not None and end > limit:
+            return
         recent_words.append((word, start))
-        for phrase in phrases:
+        for index, phrase in enumerate(phrases):
             *leading_words, last = phrase.words
             if word != last and not (phrase.prefix and word.startswith(last)):
                 continue
@@ -64,7 +72,10 @@ def match_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, i
                 recent_words[first_index + offset][0] == expected
                 for offset, expected in enumerate(leading_words)
             ):
-                yield recent_words[first_index][1], end, phrase
+                match_start = recent_words[first_index][1]
+                if reach is not None and limit is None:
+                    limit = match_start + reach
+                yield match_start, end, index
 
 
 def _parse_phrase(match: re.Match[str]) -> Iterator[Phrase]:

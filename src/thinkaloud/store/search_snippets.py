@@ -39,34 +39,28 @@ def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkS
 
 
 def _best_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan:
-    """Return the span of the first term of the best match; (0, 0) if there is no match."""
-    first = next(find_phrases(text, phrases), (0, 0))
+    """Return the span of the first term of the best match; (0, 0) if there is no match.
+
+    Without the whole query in its order, that is the first of the matches that fit into one snippet and have
+    the most different phrases.
+    """
     if len(phrases) == 1:
-        return first
-    compared = text[: first[0] + COMPARED_LENGTH]
+        return next(find_phrases(text, phrases), (0, 0))
     query_words = tuple(word for phrase in phrases for word in phrase.words)
-    in_order = next(find_phrases(compared, [Phrase(query_words, phrases[-1].prefix)]), None)
-    if in_order is not None:
-        offset, whole_end = in_order
-        start, end = next(find_phrases(compared[offset:], phrases[:1]), (0, whole_end - offset))
-        return offset + start, offset + end
-    return _densest_match(compared, phrases) or first
-
-
-def _densest_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan | None:
-    """Return the first of the matches that fit into one snippet and have the most different phrases."""
-    best: MarkSpan | None = None
-    most = 0
-    nearby: deque[tuple[int, int, Phrase]] = deque()
-    for match in match_phrases(text, phrases):
+    whole_query = Phrase(query_words, phrases[-1].prefix)
+    best, most = (0, 0), 0
+    nearby: deque[tuple[int, int, int]] = deque()
+    for match in match_phrases(text, [*phrases, whole_query], COMPARED_LENGTH):
+        start, end, index = match
+        if index == len(phrases):
+            first_term = next(find_phrases(text[start:end], phrases[:1]), (0, end - start))
+            return start + first_term[0], start + first_term[1]
         nearby.append(match)
-        while match[1] - nearby[0][0] > SNIPPET_LENGTH - CONTEXT_BEFORE and len(nearby) > 1:
+        while end - nearby[0][0] > SNIPPET_LENGTH - CONTEXT_BEFORE and len(nearby) > 1:
             nearby.popleft()
-        count = len({phrase for _, _, phrase in nearby})
+        count = len({phrase_index for _, _, phrase_index in nearby})
         if count > most:
             best, most = nearby[0][:2], count
-        if most == len(phrases):
-            break
     return best
 
 
