@@ -10,8 +10,17 @@ from tests.patience import PATIENCE_S
 from thinkaloud.canon import Finish
 from thinkaloud.transcript import Ending
 from thinkaloud.view import LOCALES, OpenState, ThinkingState
+from thinkaloud.view.text import tail
 
 ROOT = Path(__file__).parents[1]
+WORDS_OF_SURFACES = {
+    *("ai.thinking.waiting", "ai.thinking.still_waiting", "ai.thinking.expand", "ai.thinking.collapse"),
+    *("ai.thinking.blocks_shown", "ai.thinking.blocks_hidden"),
+    *("ai.thinking.enable", "ai.thinking.budget", "ai.thinking.no_key"),
+    *("ai.notice.silent", "ai.notice.repeating", "ai.notice.budget_nearly_used"),
+    *("ai.notice.answer_now", "ai.notice.thinking_hidden"),
+}
+"""What surfaces say around a thinking block, and while a turn runs: no part of its view."""
 
 
 def test_r113_contract_names_every_state_and_where_the_stories_are() -> None:
@@ -55,10 +64,29 @@ def test_contract_has_the_ends_of_a_turn_and_the_words_of_both_languages() -> No
     table = contract[contract.index("| key | en-US |") : contract.index("### Time")]
     rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     own_words = json.loads((ROOT / "examples" / "port" / "words.json").read_bytes())
-    for key, *texts in rows:
-        name = f"ai.{key}" if key.startswith("notice.") else f"ai.thinking.{key}"
+    names = [f"ai.{key}" if key.startswith("notice.") else f"ai.thinking.{key}" for key, *_ in rows]
+    known = {name for name in LOCALES["en-US"].words if name.startswith(("ai.thinking.", "ai.notice."))}
+    assert set(names) == known - WORDS_OF_SURFACES
+    for name, (key, *texts) in zip(names, rows, strict=True):
         for (language, locale), text in zip(LOCALES.items(), texts, strict=True):
             said = locale.words[name]
             expected = said if isinstance(said, str) else f"{said.one}|{said.other}"
             assert text.replace("\\|", "|") == own_words[language][key] == expected
     assert len(rows) == len(own_words["en-US"])
+
+
+def test_newest_line_of_the_port_is_that_of_the_view_while_a_text_grows() -> None:
+    """Fragments, tables, half links and marks that are not closed yet."""
+    text = "Hm.\nOK\nSee [the docs](https://example.org/ferries) for `more`, a[0] and *all* of it.\n"
+    text += "| day | ferry |\n|:--|---|\n| Mon | **yes** |\n"
+    text += "- ![a map](map.png) of the bay\n½ of it\n---\n1. 2. 3.\n"
+    texts = [text[start:end] for start in (0, 7) for end in range(start, len(text) + 1)]
+    module = (ROOT / "examples" / "port" / "text.mjs").as_uri()
+    script = (
+        f'import {{ newestLine }} from "{module}";'
+        "const texts = JSON.parse(process.argv[1]);"
+        "console.log(JSON.stringify(texts.map(newestLine)));"
+    )
+    command = ["node", "--input-type=module", "--eval", script, json.dumps(texts)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert json.loads(run.stdout) == list(map(tail, texts))

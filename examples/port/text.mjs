@@ -92,7 +92,30 @@ export function firstCharacters(text, limit) {
 }
 
 export const preview = (text) => firstColumns(plainLine(text), 40);
-export const newestLine = (text) => lastColumns(text.split("\n").map(plainLine).findLast(Boolean) ?? "", 80);
+
+const FEWEST_CHARACTERS = 10;
+const OPEN_LINK = /(?<!\w)!?\[([^[\]]*)\]?(?:\([^()]*)?$/;
+const OPEN_MARKS = /(?:^|(?<=[ \t]))[*_~#>`+-]+[ \t]*$/;
+
+/** The newest line that can be read; one that has just begun is a fragment. */
+export function newestLine(text) {
+  const lines = text.split("\n").map(liveLine);
+  const readable = lines.filter((line) => /[\p{L}\p{Nl}\p{No}]/u.test(line));
+  const long = readable.findLast((line) => [...line].length >= FEWEST_CHARACTERS);
+  const grows = readable.at(-1) === lines.at(-1) && !/[.!?…。！？]$/.test(lines.at(-1));
+  const whole = grows ? readable.slice(0, -1) : readable;
+  return lastColumns(long ?? whole.at(-1) ?? "", 80);
+}
+
+/** A line that may still grow as plain text, without the marks of tables and of what is not closed yet. */
+function liveLine(text) {
+  let line = text;
+  if (/^[ \t]*\|/.test(line)) {
+    const cells = line.split("|").map((cell) => cell.trim());
+    line = cells.filter((cell) => cell && !/^:?-+:?$/.test(cell)).join(" · ");
+  }
+  return plainLine(line.replace(OPEN_LINK, "$1").replace(OPEN_MARKS, ""));
+}
 
 const CJK = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{3ffff}";
 const WORD = new RegExp(`[${CJK}]|[\\p{L}\\p{N}_][^\\s${CJK}]*`, "gu");

@@ -41,6 +41,7 @@ export class View {
     this.thoughts = this.steps.filter((block) => block.kind === "reasoning");
     this.status = this.#status();
     this.time = this.#time();
+    this.call = this.#callAtWork();
     const ending = turn.outcome?.ending;
     const without = (ending === "reasoning_only" || ending === "cut_off") && !turn.answered;
     this.unfinished = without ? this.thoughts.at(-1) : undefined;
@@ -64,6 +65,11 @@ export class View {
     const cut = ending === "cut_off" || ending === "cancelled";
     const whileThinking = !turn.answered || steps.some(({ status }) => status === "interrupted");
     return cut && whileThinking ? "interrupted" : "done";
+  }
+
+  #callAtWork() {
+    const working = this.turn.live ? this.steps.filter((block) => block.status === "running" || awaitsResult(block)) : [];
+    return working.every(isCall) ? working.at(-1) : undefined;
   }
 
   statusOf(block) {
@@ -122,6 +128,14 @@ export class View {
     return { ms: end - turn.startedMs, approximate: true };
   }
 
+  /** The time of the call at work, else of the turn. */
+  get #headerTime() {
+    const { call, nowMs } = this;
+    if (!call) return this.time;
+    if (call.startedMs === null || nowMs === null) return null;
+    return { ms: Math.max(0, nowMs - call.startedMs) };
+  }
+
   #timeOf(block) {
     const ms = this.#duration(block);
     if (ms !== null && ms >= BURST_MS) return { ms };
@@ -145,7 +159,8 @@ export class View {
   }
 
   get label() {
-    const { status, words } = this;
+    const { status, words, call } = this;
+    if (call) return call.kind === "tool_call" && !call.waits ? words.say("calling", { name: this.#nameOf(call) }) : this.labelOf(call);
     const bar = this.policy.header === "summary";
     if (bar && status === "thinking") return words.say("status.thinking");
     if (status === "done" && (bar || !this.thoughts.length)) return words.say("status.done");
@@ -155,10 +170,13 @@ export class View {
   labelOf(block) {
     const status = this.statusOf(block);
     if (!isCall(block)) return this.#thoughtLabel(status, this.#timeText(this.#timeOf(block)));
-    const assistant = block.kind === "assistant_call";
-    const name = block.name || this.words.say(assistant ? "assistant" : "tool");
+    const name = this.#nameOf(block);
     if (status === "thinking" && block.waits) return this.words.say("approval", { name });
-    return status === "thinking" && assistant ? this.words.say("working", { name }) : name;
+    return status === "thinking" && block.kind === "assistant_call" ? this.words.say("working", { name }) : name;
+  }
+
+  #nameOf({ name, kind }) {
+    return name || this.words.say(kind === "assistant_call" ? "assistant" : "tool");
   }
 
   // Words
@@ -239,17 +257,17 @@ export class View {
     const calls = turn.blocks.filter(isCall);
     const own = calls.filter(({ parent }) => parent === null).length;
     const summary = this.#summary();
-    const running = steps.findLast((step) => step.status === "thinking");
+    const newestLines = live ? this.thoughts.map(({ text }) => newestLine(text)) : [];
     const facts = {
       status,
       open,
       label: this.label,
-      duration: this.#timeText(this.time),
+      duration: this.#timeText(this.#headerTime),
       words: live ? "" : words.count("words", counts.reduce((sum, one) => sum + one, 0)),
       tokens: words.count("tokens", turn.reasoningTokens),
       summary: summary.text,
       preview: blocks.find((block) => block.preview)?.preview ?? "",
-      peek: blocks.findLast((block) => block.peek)?.peek ?? running?.label ?? "",
+      peek: newestLines.findLast(Boolean) ?? "",
       badge: own ? `🔧 ${words.say("tools", { n: own })}` : "",
       badge_title: calls.length > own ? words.say("tools_deep", { n: calls.length }) : "",
       marker: !live && open === "hidden" ? words.say("hidden") : "",

@@ -102,8 +102,8 @@ def test_ask_planner_uses_a_tool_and_an_assistant(capsys: Output) -> None:
     assert out == "8 × (7 + 4 − 8) = 24\n\nThe calculator agrees. The checker agrees.\n"
     lines = [line for line in err.splitlines() if "Thought for" not in line]
     assert lines[0].startswith("[think] From 4 7 8 8, each used once, I want 24.")
-    assert lines[lines.index('[think] 🔧 calculator: {"expression":"8 * (7 + 4 - 8)"}') :] == [
-        '[think] 🔧 calculator: {"expression":"8 * (7 + 4 - 8)"}',
+    assert lines[lines.index("[think] 🔧 calculator: expression: 8 * (7 + 4 - 8)") :] == [
+        "[think] 🔧 calculator: expression: 8 * (7 + 4 - 8)",
         "[think] → 24",
         "[think] “calculator” gives 24, as I have it.",
         "[think] I let the tool “checker” check this: Answer: 8 × (7 + 4 − 8) = 24",

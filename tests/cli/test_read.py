@@ -36,7 +36,7 @@ def test_read_plain_shows_tools_and_hidden_thoughts(capsys: Output) -> None:
     assert main(["read", CLAUDE]) == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert '[think] 🔧 get_weather: {"city": "Lima"}\n' in err
+    assert "[think] 🔧 get_weather: city: Lima\n" in err
     assert len(err.splitlines()) == 3
 
 

@@ -170,7 +170,7 @@ def test_thinking_is_announced_once_at_its_start_and_once_at_its_end(screen: Fle
 def test_thinking_itself_is_read_out_where_the_policy_says_so(
     screen: FletScreen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R134: `live_region` is `content`, then `off`."""
+    """R134: `live_region` is `content`, then `off`. While a call works, its name is read, and no old line."""
     monkeypatch.setattr(status_announcement, "READ_EVERY_S", 0)
     screen.mount()
     screen.page.evaluate(_LISTEN_SCRIPT)
@@ -178,8 +178,10 @@ def test_thinking_itself_is_read_out_where_the_policy_says_so(
     run(screen, lambda: block.append("One line.\nAnother line"), block.flush)
     run(screen, block.redraw)
     screen.page.wait_for_function("() => window.announced.length > 1")
-    run(screen, lambda: block.apply_policy({"live_region": "off"}), block.finish, block.flush)
-    assert screen.page.evaluate("window.announced") == ["Thinking...", "Another line"]
+    feed(screen, block, BlockEnded(0), BlockStarted(1, Kind.TOOL_CALL, "search"))
+    screen.page.wait_for_function("() => window.announced.length > 2")
+    run(screen, lambda: block.apply_policy({"live_region": "off"}), block.redraw)
+    assert screen.page.evaluate("window.announced") == ["Thinking...", "Another line", "Calling search…"]
 
 
 def test_collapse_moves_smoothly_and_is_instant_with_reduced_motion(
@@ -235,7 +237,7 @@ def test_larger_text_makes_the_block_higher_and_hides_nothing(screen: FletScreen
 
 
 def test_assistants_three_deep_with_an_approval_that_waits(screen: FletScreen) -> None:
-    """R102, R109, R110: each level has a button of its own, indented, and says who waits."""
+    """R102, R109, R110: each level has a button of its own, indented, and says who waits, and with what."""
     block = show(screen, KoderThinkingBlock(policy={"preset": "trace"}))
     events: list[Event] = [TurnStarted()]
     for depth, name in enumerate(("Planner", "Researcher", "Reader")):
@@ -251,10 +253,10 @@ def test_assistants_three_deep_with_an_approval_that_waits(screen: FletScreen) -
     nodes = [node for node in screen.nodes() if node.name in names]
     assert [node.name for node in nodes] == names
     labels = [
-        "Planner is working…",
-        "Researcher is working…",
-        "Reader is working…",
-        "shell waits for approval",
+        "Planner is working… Task 0",
+        "Researcher is working… Task 1",
+        "Reader is working… Task 2",
+        "shell waits for approval command: ls",
     ]
     assert [node.text for node in nodes] == labels
     lefts = [node.left for node in nodes]

@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_MS, PATIENCE_S
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.flutter import KoderThinkingBlock, system_fonts, web_server
 from thinkaloud.surfaces.flutter.page_tasks import find_session, has_browser
-from thinkaloud.surfaces.flutter.system_fonts import SystemFonts, has_character
+from thinkaloud.surfaces.flutter.system_fonts import SystemFonts, samples_in
 from thinkaloud.surfaces.flutter.web_server import AppServer
 
 
@@ -161,9 +161,8 @@ def test_characters_of_a_font_are_read_from_its_table(tmp_path: Path) -> None:
     collection = font_file(tmp_path / "c.ttc", 0x4E00, 0x9FFF, collection=True)
     damaged = tmp_path / "d.ttf"
     damaged.write_bytes(plain.read_bytes()[:40])
-    assert [has_character(path, "ع") for path in (plain, short, collection)] == [True, True, False]
-    assert not has_character(damaged, "ع")
-    assert [has_character(path, "中") for path in (plain, short, collection)] == [False, False, True]
+    assert [samples_in(path) for path in (plain, short, damaged)] == [{"ع"}, {"ع"}, set()]
+    assert samples_in(collection) == {"中", "灣", "嘅"}
     assert SystemFonts([str(plain)]).find("notosansarabic") == plain
     with pytest.raises(Refused, match="is not a font"):
         SystemFonts([str(tmp_path / "none.ttf")])
@@ -190,8 +189,65 @@ def test_fonts_come_from_this_machine_and_a_missing_one_is_named(
     chat.screen.wait_until(lambda: any("notosansarabic" in path for path, _ in statuses))
     fonts = [(path, status) for path, status in statuses if "/noto" in path]
     assert sum(status == 200 for path, status in fonts if "notosansarabic" in path) == 1
+    assert len({path.split("/")[2] for path, _ in fonts}) == 1, "the name of the page"
     assert {status for path, status in fonts if "notosanssc" in path} <= {404}
     context.close()
+
+
+def test_each_page_is_sent_a_font_once(
+    flet_site: FletSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another page is no reason to send it again, or not at all; nor is a file that could not be read."""
+    font = font_file(tmp_path / "arabic.ttf", 0x600, 0x6FF)
+    monkeypatch.setattr(system_fonts, "_system_files", lambda: iter([font]))
+    monkeypatch.setattr(flet_site.fonts, "_found", {})
+    cookie = request(flet_site, f"/?{urlsplit(flet_site.url).query}")[1].partition(";")[0]
+
+    def status_of(page: str, part: int) -> int:
+        return request(flet_site, f"/page-fonts/{page}/notosansarabic/v18/{part}.woff2", cookie=cookie)[0]
+
+    assert [status_of("a", 1), status_of("a", 2), status_of("b", 1)] == [200, 404, 200]
+    assert request(flet_site, "/", cookie=cookie)[0] == 200
+    assert [status_of("a", 3), status_of("b", 2)] == [404, 404]
+    data = font.read_bytes()
+    font.unlink()
+    assert status_of("c", 1) == 500
+    font.write_bytes(data)
+    assert status_of("c", 2) == 200
+
+
+def test_files_of_fonts_are_read_once_and_every_page_is_told_of_a_missing_script(
+    flet_site: FletSite,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    files = [font_file(tmp_path / f"{n}.ttf", 0x600 + n, 0x6FF) for n in range(3)]
+    read: list[Path] = []
+    told: list[str] = []
+
+    def read_samples(path: Path) -> frozenset[str]:
+        read.append(path)
+        return samples_in(path)
+
+    def fail() -> None:
+        raise RuntimeError("this page has gone")
+
+    async def ask() -> None:
+        families = ["notosanssc", "notosansthai", "notosansjp"] * 2
+        found = await asyncio.gather(*(asyncio.to_thread(fonts.find, family) for family in families))
+        assert not any(found)
+        fonts.on_missing += [fail, lambda: told.append("second page")]
+        fonts.note_missing("notosansthai")
+
+    monkeypatch.setattr(system_fonts, "_system_files", lambda: iter(files))
+    monkeypatch.setattr(system_fonts, "samples_in", read_samples)
+    fonts = SystemFonts()
+    flet_site.run(ask())
+    flet_site.call(lambda: None)  # the pages are told before this
+    assert sorted(read) == files
+    assert told == ["second page"]
+    assert "this page has gone" in caplog.text
 
 
 def test_icon_of_the_app_is_its_own(flet_site: FletSite, browser: Browser) -> None:

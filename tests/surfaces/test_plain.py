@@ -47,7 +47,7 @@ def rendered(*events: Event, terminal: TerminalOptions, show: ShowThinking = Sho
 def test_answer_and_thoughts_start_on_their_own_lines() -> None:
     assert rendered(*TURN, terminal=TerminalOptions(shared_screen=True)).splitlines() == [
         "I add first.",
-        '[think] 🔧 add: {"a": 40}',
+        "[think] 🔧 add: a: 40",
         "[think] → 42",
         "[think] That is a number which can be said.",
         "It is 42.",
@@ -60,7 +60,7 @@ def test_piped_answer_is_verbatim() -> None:
     for seq, event in enumerate(TURN):
         plain.feed(Entry(seq, event))
     assert answer.getvalue() == "I add first.\n\nIt is 42.\n"
-    assert thoughts.getvalue().startswith('[think] 🔧 add: {"a": 40}\n')
+    assert thoughts.getvalue().startswith("[think] 🔧 add: a: 40\n")
 
 
 def test_replies_keep_their_blank_line_without_thoughts() -> None:

@@ -86,7 +86,7 @@ def test_plain_calls_are_lines_and_their_children_are_indented() -> None:
         "[think] 🤖 Planner: Plan the trip",
         "[think]   Rules first.",
         "[think]   Then dates.",
-        '[think]   🔧 fetch: {"page": 4}',
+        "[think]   🔧 fetch: page: 4",
         "[think]   → Page four",
         "[think]   No pets.",
         "[think] → Go by train",
@@ -225,9 +225,9 @@ def test_calls_without_name_task_or_result_are_rendered() -> None:
 
 def test_call_is_rendered_before_its_result() -> None:
     events = tool_call_events(0, "find", "{}", "ok")
-    assert live(*events[:3], TurnEnded(Finish.TOOL_CALLS)) == [(Channel.REASONING, "[think] 🔧 find: {}\n")]
+    assert live(*events[:3], TurnEnded(Finish.TOOL_CALLS)) == [(Channel.REASONING, "[think] 🔧 find\n")]
     assert live(*events[:2], events[3]) == [
-        (Channel.REASONING, "[think] 🔧 find: {}\n"),
+        (Channel.REASONING, "[think] 🔧 find\n"),
         (Channel.REASONING, "[think] → ok\n"),
     ]
 
@@ -254,7 +254,7 @@ def test_results_of_parallel_tools_name_their_tool() -> None:
     first, second = tool_call_events(0, "add", "{}", "3"), tool_call_events(1, "note", "{}", "noted")
     pieces = live(*first[:3], *second[:3], first[3], second[3])
     assert joined(Channel.REASONING, pieces).splitlines() == [
-        *("[think] 🔧 add: {}", "[think] 🔧 note: {}", "[think] → add: 3", "[think] → note: noted")
+        *("[think] 🔧 add", "[think] 🔧 note", "[think] → add: 3", "[think] → note: noted")
     ]
     assert joined(Channel.REASONING, live(*first, *second)).splitlines()[1::2] == [
         "[think] → 3",

@@ -68,7 +68,7 @@ class ThoughtRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewestLineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest line of a thought that streams, or the label of a running step (`block` is None)."""
+    """The newest line that can be read; `block` is None if no thought streams that has one."""
 
     block: int | None
     text: str
@@ -144,7 +144,9 @@ class _PanelRows:
     def _header(self) -> HeaderRow:
         view = self._view
         _, _, line = view.header.partition(" ")  # without its icon
-        label, facts, text = view.label, (), ""  # type: str, tuple[str, ...], str
+        label = view.label
+        facts: tuple[str, ...] = ()
+        text = ""
         if self._bar:
             label = line.removesuffix(f"{SEPARATOR}{view.label}")
             facts = (view.label,) if label != line and view.open is not OpenState.EXPANDED else ()
@@ -225,7 +227,9 @@ class _PanelRows:
                 waiting += [(child, depth + 1) for child in reversed(step.steps)]
 
     def _step_header(self, step: StepView, depth: int) -> HeaderRow:
-        label, facts, text = step.label, (), _call_line(step)  # type: str, tuple[str, ...], str
+        label = step.label
+        facts: tuple[str, ...] = ()
+        text = _call_line(step)
         if step.kind is Kind.REASONING:
             block = self._blocks.get(step.block)
             label = f"{block.step} {step.label}" if block is not None and block.step else step.label

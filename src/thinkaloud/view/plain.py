@@ -27,7 +27,7 @@ from thinkaloud.transcript.turn import SEPARATOR, OwnReplies
 from thinkaloud.view.labels import TOOL_ICON, call_name, notice, notice_text
 from thinkaloud.view.state import block_time, hidden_reason, visible
 from thinkaloud.view.text import one_line
-from thinkaloud.view.thinking import CALL_COLUMNS, call_line, thought_text
+from thinkaloud.view.thinking import CALL_COLUMNS, call_input, thought_text
 from thinkaloud.view.words import Words
 
 THINK_PREFIX = "[think] "
@@ -171,8 +171,8 @@ class PlainRenderer:
 
     def _call_text(self, call: Block) -> str:
         icon = TOOL_ICON if call.kind is Kind.TOOL_CALL else ASSISTANT_ICON
-        task = call_line(call)
-        return f"{icon} {call_name(self._words, call)}" + (f": {task}" if task else "")
+        line, _ = call_input(call.text)
+        return f"{icon} {call_name(self._words, call)}" + (f": {line}" if line else "")
 
     def _add_line(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()

@@ -34,7 +34,7 @@ from thinkaloud.view.text import (
     one_line,
     strip_marks,
 )
-from thinkaloud.view.thinking import CALL_COLUMNS, RESULT_LIMIT, build_step_tree, call_line, call_result
+from thinkaloud.view.thinking import CALL_COLUMNS, RESULT_LIMIT, build_step_tree, call_result
 from thinkaloud.view.words import Words
 
 
@@ -156,11 +156,12 @@ def _status(turn: Turn) -> Literal["thinking", "done", "error"]:
 
 def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
     number, at_ms = str(block.number), block.started_ms
+    line = one_line(block.text, CALL_COLUMNS)  # as written: readers tell it from a description by the input
     if block.kind is Kind.TOOL_CALL:
         return ThinkingStep(
             number,
             "tool_call",
-            one_line(block.description, CALL_COLUMNS) or call_line(block) or block.name,
+            one_line(block.description, CALL_COLUMNS) or line or block.name,
             tool_name=block.name or None,
             tool_input=first_graphemes(block.text, RESULT_LIMIT) or None,
             tool_result=call_result(block),
@@ -171,7 +172,7 @@ def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
         return ThinkingStep(
             number,
             "assistant_call",
-            call_line(block) or block.name,
+            line or block.name,
             assistant_name=block.name or None,
             assistant_id=block.assistant_id or None,
             assistant_task=block.text or None,

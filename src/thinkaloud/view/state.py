@@ -200,6 +200,7 @@ def view_context(
 ) -> ViewContext:
     """Compute the context of a view from a turn and the display settings."""
     thoughts, state = visible_thoughts(turn), thinking_state(turn)
+    last_step_by_parent = {block.parent: block.number for block in turn.blocks if visible(block)}
     return ViewContext(
         turn,
         policy,
@@ -211,6 +212,6 @@ def view_context(
         turn_time(turn, now_ms),
         thoughts[-1].number if thoughts and ended_without_answer(turn) else None,
         interrupted_step(turn) if state is ThinkingState.INTERRUPTED else None,
-        frozenset({block.parent: block.number for block in turn.blocks if visible(block)}.values()),
+        frozenset(last_step_by_parent.values()),
         call_at_work(turn),
     )

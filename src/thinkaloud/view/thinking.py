@@ -85,7 +85,7 @@ def step_views(context: ViewContext) -> tuple[StepView, ...]:
     def make_step(block: Block, children: tuple[StepView, ...]) -> StepView:
         text, whole_input = thought_text(context.words, block), ""
         if block.kind in CALL_KINDS:
-            text, whole_input = _call_input(block.text)
+            text, whole_input = call_input(block.text)
         return StepView(
             block=block.number,
             kind=block.kind,
@@ -107,13 +107,8 @@ def tool_count(turn: Turn) -> tuple[int, int]:
     return len(turn.own_blocks(*CALL_KINDS)), sum(block.kind in CALL_KINDS for block in turn.blocks)
 
 
-def call_line(block: Block) -> str:
-    """Return the input of a tool or the task of an assistant in one line."""
-    return one_line(block.text, CALL_COLUMNS)
-
-
 @lru_cache(maxsize=256)
-def _call_input(text: str) -> tuple[str, str]:
+def call_input(text: str) -> tuple[str, str]:
     """Return what a call was given in one line, and all of it where that is more; JSON by its fields."""
     fields = json_fields(text) if len(text) <= INPUT_LIMIT else None
     line, whole = text, text

@@ -8,7 +8,7 @@ from thinkaloud.surfaces.flutter.screen_text import screen_line
 from thinkaloud.view import LiveRegion, Policy, ThinkingState, ThinkingView
 
 READ_EVERY_S = 4.0
-"""Where thinking itself is read out, the newest line is, no more often than this."""
+"""Where thinking itself is read out, the newest line or the call at work is, no more often than this."""
 
 
 class StatusAnnouncement(ft.Semantics):
@@ -35,7 +35,9 @@ class StatusAnnouncement(ft.Semantics):
         elif before is not ThinkingState.THINKING:
             self._say(view.label)
         elif policy.live_region is LiveRegion.CONTENT and time.monotonic() - self._read_s >= READ_EVERY_S:
-            self._say(view.peek or view.label)
+            # Not the line of the panel: it stays while a call works, and was read when it was new.
+            new_lines = [block.peek for block in view.blocks if block.peek]
+            self._say(new_lines[-1] if new_lines else view.label)
 
     def _say(self, text: str) -> None:
         self.label, self._read_s = screen_line(text), time.monotonic()

@@ -5,11 +5,15 @@ them. Nothing is fetched from elsewhere: a font of the system, or one named by `
 engine has cut large fonts into parts, but a font of the system is whole, so it is sent once to each page.
 """
 
+import asyncio
 import os
 import struct
 import sys
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from thinkaloud.canon import Refused
 
@@ -43,7 +47,7 @@ LARGEST_FONT = 64 * 1024 * 1024
 
 
 class SystemFonts:
-    """The fonts of this machine, and which of them a page has."""
+    """The fonts of this machine, and which of them each page has."""
 
     def __init__(self, named: Iterable[str] = ()) -> None:
         self._named = [Path(name).expanduser() for name in named]
@@ -51,38 +55,48 @@ class SystemFonts:
             if not path.is_file() or path.suffix.lower() not in _ENDINGS:
                 endings = ", ".join(_ENDINGS)
                 raise Refused(f"{path} is not a font. --font takes a file that ends in {endings}.")
+        self._finding = threading.Lock()
+        self._samples: dict[Path, frozenset[str]] = {}
         self._found: dict[str, Path | None] = {}
-        self._sent: set[str] = set()
+        self._sent: defaultdict[str, set[Path]] = defaultdict(set)
         self.missing: list[str] = []
         """The scripts that no font has; `on_missing` is called after each new one."""
         self.on_missing: list[Callable[[], None]] = []
 
-    def page_opened(self) -> None:
-        """Note that a page starts, which has no font yet."""
-        self._sent.clear()
-
     def find(self, family: str) -> Path | None:
         """Return the font for a family that the engine asks for. It reads files, so call it in a thread."""
         sample = SAMPLES.get(family, ("", ""))[1]
-        if sample and sample not in self._found:
-            candidates = [*self._named, *sorted(_system_files(), key=_plainness)]
-            fonts = (path for path in candidates if has_character(path, sample))
-            self._found[sample] = next(fonts, None)
-        return self._found.get(sample)
+        with self._finding:  # the engine asks for many fonts at once
+            if sample and sample not in self._found:
+                candidates = [*self._named, *sorted(_system_files(), key=_plainness)]
+                fonts = (path for path in candidates if sample in self._samples_of(path))
+                self._found[sample] = next(fonts, None)
+            return self._found.get(sample)
 
-    def take(self, family: str, path: Path | None) -> bool:
-        """Return whether this font is to be sent now; note a script that has none."""
-        if path is None:
-            script = SAMPLES.get(family, ("other", ""))[0]
-            if script not in self.missing:
-                self.missing.append(script)
-                for call in self.on_missing:
-                    call()
+    def _samples_of(self, path: Path) -> frozenset[str]:
+        if path not in self._samples:
+            self._samples[path] = samples_in(path)
+        return self._samples[path]
+
+    def note_missing(self, family: str) -> None:
+        """Note a script that no font has. Each page is told apart: one that fails does not stop others."""
+        script = SAMPLES.get(family, ("other", ""))[0]
+        if script in self.missing:
+            return
+        self.missing.append(script)
+        for call in self.on_missing:
+            asyncio.get_running_loop().call_soon(call)
+
+    def take(self, page: str, path: Path) -> bool:
+        """Return whether a page has not been sent this font yet; from now on it has."""
+        if path in self._sent[page]:
             return False
-        if str(path) in self._sent:
-            return False
-        self._sent.add(str(path))
+        self._sent[page].add(path)
         return True
+
+    def give_back(self, page: str, path: Path) -> None:
+        """Note that a font could not be sent after all."""
+        self._sent[page].discard(path)
 
 
 def _system_files() -> Iterator[Path]:
@@ -97,30 +111,43 @@ def _plainness(path: Path) -> tuple[int, int, str]:
     return sum(word in name for word in _UNUSUAL), len(name), name
 
 
-def has_character(path: Path, character: str) -> bool:
-    """Return whether a font has a glyph for a character, from its table of characters (`cmap`)."""
+def samples_in(path: Path) -> frozenset[str]:
+    """Return which samples a font has glyphs for, from its table of characters (`cmap`)."""
     try:
         if path.stat().st_size > LARGEST_FONT:
-            return False
+            return frozenset()
         with path.open("rb") as file:
-            data = file.read()
-        return any(_in_subtable(data, start, ord(character)) for start in _subtables(data))
+            table = _character_table(file)
+        starts = list(_subtables(table))
+        samples = {sample for _, sample in SAMPLES.values()}
+        return frozenset(
+            sample for sample in samples if any(_in_subtable(table, start, ord(sample)) for start in starts)
+        )
     except (OSError, struct.error):
-        return False  # no font that can be used: damaged, or not for this user
+        return frozenset()  # no font that can be used: damaged, or not for this user
 
 
-def _subtables(data: bytes) -> Iterator[int]:
-    """Yield where the subtables of the `cmap` begin; of a collection, those of its first font."""
+def _character_table(file: BinaryIO) -> bytes:
+    """Return the `cmap` of a font, of a collection that of its first font; empty if it has none."""
     start = 0
-    if data[:4] == b"ttcf":
-        (start,) = struct.unpack_from(">I", data, 12)
-    (tables,) = struct.unpack_from(">H", data, start + 4)
-    for index in range(tables):
-        tag, _, offset, _ = struct.unpack_from(">4sIII", data, start + 12 + 16 * index)
+    if file.read(4) == b"ttcf":
+        file.seek(12)
+        (start,) = struct.unpack(">I", file.read(4))
+    file.seek(start + 4)
+    (tables,) = struct.unpack(">H6x", file.read(8))
+    for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * tables)):
         if tag == b"cmap":
-            (count,) = struct.unpack_from(">H", data, offset + 2)
-            for entry in range(count):
-                yield offset + struct.unpack_from(">HHI", data, offset + 4 + 8 * entry)[2]
+            file.seek(offset)
+            return file.read(length)
+    return b""
+
+
+def _subtables(table: bytes) -> Iterator[int]:
+    """Yield where the subtables of a `cmap` begin."""
+    if table:
+        (count,) = struct.unpack_from(">H", table, 2)
+        for entry in range(count):
+            yield struct.unpack_from(">HHI", table, 4 + 8 * entry)[2]
 
 
 def _in_subtable(data: bytes, start: int, code: int) -> bool:

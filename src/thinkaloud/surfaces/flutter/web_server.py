@@ -33,8 +33,12 @@ CONTENT_SECURITY_POLICY = (
 """What the page may load. Flutter's start script is written into the page, hence 'unsafe-inline'."""
 SESSION_TIMEOUT_S = 120
 """How long the page of a browser that has gone is kept, for it to come back."""
-FONT_PATH = "/assets/fonts/noto"
-"""How the addresses of fonts begin that the engine asks for and the package does not have."""
+FONT_PATH = "/page-fonts/"
+"""How the addresses of fonts begin that the engine asks for; the name of the page and the font follow."""
+SCRIPT_PATH = "/python.js"
+"""A script that a page loads before the engine. Flet's own is for Python in the browser: not needed here."""
+_PAGE_SCRIPT = f'flet.fontFallbackBaseUrl = "{FONT_PATH}" + crypto.randomUUID() + "/";\n'
+"""Gives the page a name, since tabs share their cookies: a font is sent once to each page."""
 ASSETS = Path(__file__).parent / "assets"
 """The icons of the app, in place of Flet's."""
 _CLOSED_PATHS = ("/docs", "/redoc", "/openapi.json", "/oauth_callback")
@@ -116,17 +120,26 @@ class FontServer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         path = scope.get("path", "")
-        if path == "/":
-            self._fonts.page_opened()
-        if not path.startswith(FONT_PATH):
+        if path == SCRIPT_PATH:
+            await _respond(send, 200, _PAGE_SCRIPT.encode(), [(b"content-type", b"text/javascript")])
+        elif path.startswith(FONT_PATH):
+            page, _, font = path.removeprefix(FONT_PATH).partition("/")
+            await self._send_font(send, page, family=font.partition("/")[0])
+        else:
             await self._app(scope, receive, send)
-            return
-        family = path.removeprefix("/assets/fonts/").partition("/")[0]
+
+    async def _send_font(self, send: Send, page: str, family: str) -> None:
         file = await asyncio.to_thread(self._fonts.find, family)
-        if not self._fonts.take(family, file) or file is None:
+        if file is None:
+            self._fonts.note_missing(family)
+        if file is None or not self._fonts.take(page, file):
             await _respond(send, 404, b"", [])
             return
-        body = await asyncio.to_thread(file.read_bytes)
+        try:
+            body = await asyncio.to_thread(file.read_bytes)
+        except OSError:
+            self._fonts.give_back(page, file)
+            raise
         await _respond(send, 200, body, [(b"content-type", b"font/sfnt"), (b"cache-control", b"no-store")])
 
 
