@@ -1,5 +1,6 @@
 """From plain HTML: one script tag does the job, and what else there is comes only where a page needs it."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -173,3 +174,9 @@ def test_nothing_is_larger_than_its_gate(site: Site) -> None:
         ["node", "scripts/size.mjs"], cwd=WEB, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert completed.returncode == 0, completed.stdout + completed.stderr
+    # And the README tells what it prints, but for what another version of zlib may change.
+    sizes = dict(re.findall(r"^(\S+): .* ([\d.]+) KB", completed.stdout, re.M))
+    told = re.findall(r"^\| `(\S+)` \| ([\d.]+) KB \|", (WEB / "README.md").read_text("utf-8"), re.M)
+    assert len(told) == 8
+    for name, size in told:
+        assert float(size) == pytest.approx(float(sizes[name]), abs=0.15), name

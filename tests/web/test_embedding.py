@@ -275,3 +275,20 @@ def test_style_sheet_hides_the_text_of_an_element_that_is_not_defined_yet(browse
         page = context.new_page()
         page.set_content(html)
         expect(page.get_by_text("I need the **docs** first.")).to_be_visible()
+
+
+def test_style_sheet_keeps_room_for_a_message_and_does_not_hide_a_text_for_ever(browser: Browser) -> None:
+    """A message in the page is as good as a text. A script that never comes leaves the text to be read."""
+    style = (WEB / "dist" / "thinking-block.css").read_text("utf-8")
+    blocks = ["<thinking-block message='{}'></thinking-block>", "<thinking-block></thinking-block>"]
+    html = "".join(f"<div>{block}</div>" for block in [*blocks, "<thinking-block>The docs.</thinking-block>"])
+    heights = "() => Array.from(document.querySelectorAll('div'), div => div.offsetHeight)"
+    with patient_context(browser) as context:
+        page = context.new_page()
+        page.set_content(f"<!doctype html><style>{style}</style>{html}")
+        assert page.evaluate(heights) == [42, 0, 42]
+        assert not page.get_by_text("The docs.").is_visible()
+        delays = "() => document.getAnimations().map(one => (one.finish(), one.effect.getTiming().delay))"
+        assert page.evaluate(delays) == [5000, 5000]
+        expect(page.get_by_text("The docs.")).to_be_visible()
+        assert page.evaluate(heights)[:2] == [0, 0]

@@ -462,6 +462,24 @@ def test_a_growing_message_of_the_ai_sdk_is_appended_to(page: Page) -> None:
     expect(page.locator("#block")).to_have_attribute("status", "done")
 
 
+def test_status_that_the_page_gave_holds_for_the_next_message(page: Page) -> None:
+    """A framework whose `status` did not change does not set it again; one that takes it away is heard."""
+    page.evaluate("() => { window.block = put({id: 'block', status: 'aborted'}); }")
+    show = """async text => {
+      const parts = text ? [{type: "reasoning", text, state: "streaming"}] : null;
+      block.message = parts && {id: text, role: "assistant", parts};
+      await block.ready;
+      block.refresh();
+    }"""
+    for text in ("", "One.", "", "Two."):
+        page.evaluate(show, text)
+        expect(page.locator("#block")).to_have_attribute("status", "aborted")
+    page.evaluate(show, "")
+    page.evaluate("() => block.removeAttribute('status')")
+    page.evaluate(show, "Three.")
+    expect(page.locator("#block")).to_have_attribute("status", "streaming")
+
+
 def test_message_may_be_set_before_the_element_is_defined(browser: Browser, site: Site) -> None:
     """A framework sets it while the script is still on its way."""
     with patient_context(browser) as context:

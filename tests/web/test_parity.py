@@ -14,7 +14,7 @@ from tests.transcript.any_turn import EVENTS, Script, fold_script, random_script
 from tests.web.generate_core import generated
 from tests.web.site import WEB, Site
 
-from thinkaloud.canon import Entry
+from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, TurnStarted
 from thinkaloud.transcript import Turn
 from thinkaloud.view import LOCALES, PRESETS, Words, count_words, preset, preview, tail, view
 
@@ -139,10 +139,36 @@ def test_any_turn_is_folded_and_shown_alike(
     _assert_same(expected, folded["view"])
 
 
+@pytest.mark.parametrize("piece", [9000, 4001, 1000, 7])
+@pytest.mark.parametrize(
+    "given_input",
+    [
+        '{"q": "%s"}' % ("🐈" * 2500),
+        '{"q": "%s"}' % ("🐈" * 4000),
+        '{"q": "%s"}' % ("a" * 3991),
+        '{"q": "%s"}' % ("a" * 3993),
+        "👩‍💻" * 4000,
+        "👩‍💻" * 4001,
+        "word " * 900,
+    ],
+    ids=["emoji", "many emoji", "at the limit", "over it", "clusters", "many clusters", "words"],
+)
+def test_input_of_a_call_is_cut_alike_however_it_came(
+    core: CoreProcess, given_input: str, piece: int
+) -> None:
+    pieces = [given_input[start : start + piece] for start in range(0, len(given_input), piece)]
+    script: Script = [(0, TurnStarted()), (0, BlockStarted(0, Kind.TOOL_CALL, "find"))]
+    script += [(0, BlockGrew(0, text)) for text in pieces]
+    script.append((0, BlockEnded(0)))
+    entries = [msgspec.to_builtins(Entry(seq, event, at_ms)) for seq, (at_ms, event) in enumerate(script)]
+    folded = core.fold(entries=entries, policy={}, locale="en-US", now=0, choices=[])
+    turn, _ = fold_script(script)
+    _assert_same(view(turn, now_ms=0), folded["view"])
+
+
 @SLOW
 @given(text=WRITING | SENTENCES)
 def test_any_text_is_shortened_alike(page: Page, text: str) -> None:
-    from thinkaloud.canon import BlockGrew, BlockStarted, Kind
     from thinkaloud.transcript import fold
     from thinkaloud.view import summary_line
 

@@ -20,21 +20,24 @@ const GATES = {
   "gemini.js": 2_100,
   "ollama.js": 800,
   "plain-text.js": 400,
-  "other-formats.js": 3_650,
+  "other-formats.js": 3_800,
   "portuguese.js": 1_000,
   "sentence.js": 700,
   "thinking-block.global.js": 46_850,
-  "core.js": 31_800,
+  "core.js": 32_000,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;
+
+const inKB = (size) => `${(size / 1024).toFixed(1)} KB`;
 
 const sizes = {};
 for (const [file, limit] of Object.entries(GATES)) {
   const code = readFileSync(new URL(`../dist/${file}`, import.meta.url));
   const size = compressedSize(code);
   sizes[file] = size;
-  console.log(`${file}: ${code.length} bytes, ${size} gzip of at most ${limit}${size > limit ? ": too large" : ""}`);
+  const verdict = size > limit ? ": too large" : "";
+  console.log(`${file}: ${code.length} bytes, ${inKB(size)} gzip, ${size} of at most ${limit}${verdict}`);
   if (size > limit) process.exitCode = 1;
 }
 console.log(`script and body: ${sizes["thinking-block.js"] + sizes["body.js"]} gzip, with a goal of ${GOAL}`);

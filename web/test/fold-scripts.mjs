@@ -19,13 +19,15 @@ function foldScript({ entries, policy, locale, now, choices }) {
   }
   const words = new core.Words(core.findLocale(locale));
   const view = core.view(turn, core.readPolicy(policy), words, now, new Map(choices));
+  // The texts of steps are read now: `block.text` below joins the pieces that they came in.
+  const shown = JSON.parse(JSON.stringify(view, withoutPrivate));
   const blocks = turn.blocks.map((block) => ({
     ...block,
     text: block.text,
     blank: block.blank,
     awaitingResult: block.awaitingResult,
   }));
-  return { turn: { ...turn, blocks, answer: turn.answer, live: turn.live }, view, refused };
+  return { turn: { ...turn, blocks, answer: turn.answer, live: turn.live }, view: shown, refused };
 }
 
 const withoutPrivate = (key, value) => (PRIVATE.includes(key) ? undefined : value);

@@ -25,6 +25,45 @@ test("dialectReader ends a call that asks for approval, and takes a denial", () 
   assert.equal(feed.turn.blocks[0].approval, "denied");
 });
 
+test("dialectReader keeps calls apart whose requests for approval have no id", () => {
+  const feed = new TurnFeed();
+  const read = dialectReader(feed);
+  for (const toolCallId of ["a", "b"]) read({ type: "tool-input-available", toolCallId, toolName: "rm", input: {} });
+  read({ type: "tool-approval-request", toolCallId: "a" });
+  read({ type: "tool-output-available", toolCallId: "b", output: "gone" });
+  assert.deepEqual(
+    feed.turn.blocks.map(({ result }) => result),
+    [null, "gone"],
+  );
+});
+
+test("dialectReader separates the texts of steps, and knows the calls that the last one left", () => {
+  const feed = new TurnFeed();
+  const read = dialectReader(feed);
+  const step = (...messages) => [{ type: "start-step" }, ...messages, { type: "finish-step" }];
+  const text = (delta) => ({ type: "text-delta", id: "0", delta });
+  const call = (toolCallId) => ({ type: "tool-input-available", toolCallId, toolName: "find", input: {} });
+  const result = { type: "tool-output-available", toolCallId: "a", output: 3 };
+  for (const message of step(text("I look."), call("a"), result)) read(message);
+  for (const message of step(text("Three. "), text("And you?"), call("b"))) read(message);
+  read({ type: "finish", finishReason: "tool-calls" });
+  assert.equal(feed.turn.answer, "I look.\n\nThree. And you?");
+  assert.equal(feed.turn.outcome.ending, "called_tools");
+});
+
+test("TurnFeed does not put its time forward with events that have no stamp", (t) => {
+  let elapsed = 0.6;
+  t.mock.method(performance, "now", () => elapsed);
+  const feed = new TurnFeed();
+  feed.take({ type: "block.started", block: 0, kind: "reasoning" });
+  const began = feed.now();
+  for (let count = 0; count < 20_000; count++) {
+    elapsed += 0.3;
+    feed.take({ type: "block.grew", block: 0, text: "a" });
+  }
+  assert.ok(Math.abs(feed.now() - began - 6000) <= 1, `${feed.now() - began} ms instead of 6000`);
+});
+
 test("recordReader appends what grew of a step", () => {
   const feed = new TurnFeed();
   const read = recordReader(feed);
@@ -243,6 +282,33 @@ test("a message of the AI SDK that arrives complete is over, and nobody knows ho
   assert.equal(turn.outcome.ending, "answered");
   assert.equal(turn.blocks[0].startedMs, null);
   assert.equal(readMessages(GROWTH.at(-2)).turn.outcome.ending, "reasoning_only");
+});
+
+test("a message of the AI SDK that was seen at work is not over between two steps, nor with a text that says nothing", () => {
+  const said = [...GROWTH[2], { type: "text", text: "I look.", state: "done" }];
+  const between = readMessages(GROWTH[1], [...said, { type: "step-start" }]);
+  const blank = readMessages(GROWTH[1], [...GROWTH[5], { type: "text", text: "\n", state: "done" }]);
+  assert.deepEqual([between.turn.live, blank.turn.live], [true, true]);
+  const again = readMessages(GROWTH[1], said, [...said, ...GROWTH[3].slice(2)]);
+  assert.deepEqual([again.turn.live, again.turn.endedMs], [true, null]);
+});
+
+test("an output that comes again with a message of the AI SDK is not written again", () => {
+  let written = 0;
+  const output = { toJSON: () => `${++written} cats` };
+  const feed = new TurnFeed();
+  const read = recordReader(feed);
+  const call = { type: "tool-search", toolCallId: "c", state: "output-available", input: {}, output };
+  for (const text of ["Th", "Three."]) read({ id: "m", parts: [{ ...call }, { type: "text", text }] });
+  assert.deepEqual([written, feed.turn.blocks[0].result], [1, '"1 cats"']);
+  read({
+    id: "m",
+    parts: [
+      { ...call, output: ["4 cats"] },
+      { type: "text", text: "Four." },
+    ],
+  });
+  assert.equal(feed.turn.blocks[0].result, '["4 cats"]');
 });
 
 test("a message of the AI SDK that loses its last step keeps the others", () => {

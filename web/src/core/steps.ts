@@ -6,6 +6,7 @@ import { firstCharacters, jsonFields, oneLine } from "./excerpts.js";
 import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
 import type { Open } from "./policy.js";
 import { wordCount } from "./preview.js";
+import { WINDOW } from "./spaces.js";
 import { type HiddenReason, hiddenReason, type ThinkingState, visible } from "./state.js";
 import type { Block } from "./turn.js";
 
@@ -127,8 +128,9 @@ function stepView(context: ViewContext, block: Block, steps: StepView[], thought
 
 /** What a call was given in one line, and all of it where that is more; JSON by its fields. */
 function callInput(block: Block): [line: string, whole: string] {
-  const text = block.first(INPUT_LIMIT + 1);
-  const fields = text.length > INPUT_LIMIT ? null : jsonFields(text);
+  // As much as `firstCharacters` looks at, and one more to see that it goes on.
+  const text = block.first((INPUT_LIMIT + 1) * WINDOW + 1);
+  const fields = [...text].length > INPUT_LIMIT ? null : jsonFields(text);
   const line = oneLine(fields?.join(", ") ?? text, CALL_COLUMNS);
   const whole = firstCharacters(fields?.join("\n") ?? text, INPUT_LIMIT);
   return [line, line && whole !== line ? whole : ""];

@@ -158,6 +158,16 @@ export abstract class DrawnBlock extends ElementBase {
     this.refresh();
   }
 
+  /** Forgets a message, but not the status that the page gave: a framework that does not change it does not set it again. */
+  protected clearMessage(): void {
+    const { givenStatus } = this.turnFeed;
+    this.reset();
+    if (!this.#statusGiven) return;
+    this.#markStatus(givenStatus);
+    applyAttribute(this.turnFeed, this, "status", givenStatus);
+    this.markChanged();
+  }
+
   /** Notes a person's choice, unless the page cancels it, which returns false. */
   protected noteChoice(block: number | null, open: boolean | null, by: ToggledBy): boolean {
     const key = block ?? PANEL;
@@ -385,9 +395,14 @@ export abstract class DrawnBlock extends ElementBase {
     if (this.open) states.add("open");
     if (!view && this.querySelector("[slot=empty]")) states.add("placeholder");
     if (from === to) return;
-    this.#reflecting = true;
-    mark(this, "status", to || null);
-    this.#reflecting = false;
+    this.#markStatus(to);
     fireEvent(this, "status", { from, to });
+  }
+
+  /** Sets the attribute in this element's own name. */
+  #markStatus(status: BlockStatus | ""): void {
+    this.#reflecting = true;
+    mark(this, "status", status || null);
+    this.#reflecting = false;
   }
 }

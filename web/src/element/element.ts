@@ -169,11 +169,11 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   /**
    * A message of the AI SDK, as `useChat` gives it, or its JSON; setting it again appends what grew. Without any, nothing is
-   * shown.
+   * shown; a `status` that the page gave holds for the next one as well.
    */
   set message(message: UIMessage | string | null) {
     if (message) this.feed(typeof message === "string" ? JSON.parse(message) : message);
-    else this.reset();
+    else this.clearMessage();
   }
 
   override attributeChangedCallback(name: string, old: string | null, value: string | null): void {

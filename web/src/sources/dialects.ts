@@ -93,7 +93,7 @@ class DialectReader {
     const approval = this.#target.turn.blocks[block]?.approval;
     if (type === "tool-approval-request") {
       this.#end(key, message);
-      this.#approvals.set(message.approvalId, key);
+      if (message.approvalId != null) this.#approvals.set(message.approvalId, key);
       if (!approval) this.#emit({ type: "approval.asked", block }, message);
     } else if (type === "tool-approval-response") {
       const granted = message.approved === true;
@@ -114,15 +114,31 @@ class DialectReader {
     if (type === "start" || type === "RUN_STARTED") {
       this.#emit({ type: "turn.started" }, message);
     } else if (type === "start-step") {
+      this.#endBlocks(message);
+      this.#endStep();
       this.#stepStart = this.#target.turn.blocks.length;
     } else if (type === "reset-step") {
       this.#restartStep();
     } else if (type === "REASONING_ENCRYPTED_VALUE") {
       this.#seal(message);
     } else if (TURN_ENDS.includes(type)) {
-      for (const key of this.#numbers.keys()) this.#end(key, message, type === "abort");
+      this.#endBlocks(message, type === "abort");
+      // A turn of one step is that step.
+      if (type === "finish" && this.#target.turn.replies[0]) this.#endStep();
       this.#emit(endEvent(type, message), message);
     }
+  }
+
+  #endBlocks(message: Message, interrupted = false): void {
+    for (const key of this.#numbers.keys()) this.#end(key, message, interrupted);
+  }
+
+  /** Ends a step that brought anything: it is a reply of its own, and so are its texts. */
+  #endStep(): void {
+    const { blocks, replies } = this.#target.turn;
+    const step = blocks.slice(replies.at(-1)?.until ?? 0);
+    const calls = step.filter((block) => block.awaitingResult).map(({ number }) => number);
+    if (step[0]) replies.push({ type: "reply.ended", until: blocks.length, calls });
   }
 
   /** Takes back what the current step brought: it is tried again. */

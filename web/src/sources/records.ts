@@ -141,7 +141,10 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     replacements++;
   }
 
-  /** Reads a whole message. It does not say when it is over, so one that was seen at work goes on until its answer is there. */
+  /**
+   * Reads a whole message. It does not say when it is over, so one that was seen at work goes on until its answer is there: a
+   * text that can be read, and after it no call, no thought and no next step.
+   */
   function readMessage(message: UIMessage): void {
     const items = messageItems(message);
     if (message.id !== messageId) watched = false;
@@ -149,18 +152,22 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     messageId = message.id;
     turn.replies = [];
     let last: Block | undefined;
+    let answered = false;
     for (const item of items) {
-      if (item.kind === "text") last = upsertText(item.id, item.text, item.running);
-      else if (item.kind === "step") {
+      answered &&= item.kind === "text";
+      if (item.kind === "text") {
+        last = upsertText(item.id, item.text, item.running);
+        answered ||= !last.blank;
+      } else if (item.kind === "step") {
         last = upsert(item.step);
         last.approval = item.approval;
       } else if (last) turn.replies.push({ type: "reply.ended", until: last.number + 1, calls: [] });
     }
     const running = items.some((item) => item.running);
     watched ||= running;
-    turn.outcome = null;
+    Object.assign(turn, { outcome: null, endedMs: null });
     target.readsMessage = true;
-    if (running || !last || (watched && last.kind !== "text")) target.applyStatus(target.givenStatus, null);
+    if (running || !last || (watched && !answered)) target.applyStatus(target.givenStatus, null);
     else target.emit({ type: "turn.ended", finish: "stop" });
   }
 

@@ -181,7 +181,8 @@ export class TurnFeed implements FeedTarget {
 
   now(): number | null {
     if (this.clock) return this.clock();
-    return this.#ahead === null ? null : Math.round(performance.now() - this.#ahead);
+    // What is stamped with this is kept as a stamp: rounded up, every one would put the time forward.
+    return this.#ahead === null ? null : Math.floor(performance.now() - this.#ahead);
   }
 
   async #loadOtherFormats(message: unknown): Promise<void> {

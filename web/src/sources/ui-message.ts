@@ -59,7 +59,7 @@ function callItem(part: Part, toolName: string, index: number): MessageItem {
   const failed = state === "output-error";
   const finished = state === "output-available" && !preliminary;
   const running = !failed && !finished && approval !== "denied";
-  const result = finished ? textOf(output) : errorText;
+  const result = finished ? outputText(output) : errorText;
   const step: ThinkingStep = {
     id: `call ${part.toolCallId ?? index}`,
     type: "tool_call",
@@ -76,6 +76,16 @@ function approvalOf({ state, approval }: Part): Approval {
   if (state === "approval-requested") return "asked";
   if (state === "output-denied" || approval?.approved === false) return "denied";
   return approval?.approved ? "granted" : "";
+}
+
+/** The JSON of outputs: a message comes again with every token, with the same outputs in it. */
+const outputTexts = new WeakMap<object, string>();
+
+function outputText(output: unknown): string {
+  if (typeof output !== "object" || !output) return textOf(output);
+  const text = outputTexts.get(output) ?? textOf(output);
+  outputTexts.set(output, text);
+  return text;
 }
 
 function textOf(value: unknown): string {
