@@ -5,6 +5,7 @@ import { findModel } from "./catalog.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
 import { button, h, type IconName, icon } from "./dom.js";
+import { readStored, writeStored } from "./storage.js";
 import { showError } from "./toasts.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -88,8 +89,8 @@ export class Attachments {
     this.changed();
   }
 
-  /** Takes all files away and returns them, with texts before the question. */
-  take(prompt: string): { prompt: string; attached: Attached; giveBack(): void } {
+  /** Takes all files away and returns them, with texts after the question. */
+  take(prompt: string): { prompt: string; attached: Attached; giveBack(pastedKey: string): void } {
     const { items } = this;
     const texts = this.items
       .filter(({ kind }) => kind === "text")
@@ -98,8 +99,10 @@ export class Attachments {
     this.items = [];
     this.changed();
     return {
-      giveBack: () => {
-        this.items = [...items, ...this.items];
+      // Pasted texts belong to a conversation: they are kept for one that is not open, under the key of its own.
+      giveBack: (pastedKey) => {
+        this.items = [...items.filter(({ pasted }) => !pasted || !pastedKey), ...this.items];
+        if (pastedKey) keepPasted(items, pastedKey);
         this.changed();
       },
       prompt: [prompt.trim() && prompt, ...texts].filter(Boolean).join("\n\n"),
@@ -156,6 +159,13 @@ export class Attachments {
           : "";
     if (problem) throw new ApiError(0, "attachment", problem);
   }
+}
+
+/** Puts the pasted texts before those that are stored. */
+function keepPasted(items: Attachment[], key: string): void {
+  const stored = JSON.parse(readStored(key, "sessionStorage") ?? "[]") as string[];
+  const texts = [...items.filter(({ pasted }) => pasted).map(({ data }) => data), ...stored];
+  writeStored(key, texts[0] ? JSON.stringify(texts) : "", "sessionStorage");
 }
 
 /** A pasted text as it goes with a question. */

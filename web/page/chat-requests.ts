@@ -13,6 +13,8 @@ export interface Question {
   attached?: Attached | undefined;
   /** Names the question to the gateway, which asks it once, however often it is sent. */
   key?: string;
+  /** It waited, and nobody sends it now: a reader who is elsewhere stays there. */
+  automatic?: boolean;
   /** Asks it once more where it was refused. */
   again?(): void;
 }

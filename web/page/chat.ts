@@ -15,6 +15,7 @@ import {
   startTurn,
   TURNS_PER_PAGE,
 } from "./chat-requests.js";
+import { forgetQueue } from "./composer.js";
 import { button, h, show } from "./dom.js";
 import { refusalCard } from "./error-card.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
@@ -31,8 +32,8 @@ export interface ChatHost
   extends Pick<ExchangeHost, "askAgain" | "askChosen" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
   /** The session, or its state, is another one. */
   changed(): void;
-  /** The new conversation has become this one. */
-  created(session: string): void;
+  /** The new conversation has become this one; `open` where the reader is still in it. */
+  created(session: string, open: boolean): void;
   /** Something began or ended that lists and other windows should know of. */
   sessionChanged(session: string): void;
   /** Puts what a new conversation begins with into a node. */
@@ -157,14 +158,15 @@ export class Chat {
   /** Asks, perhaps in the place of another turn; the conversation is created with its first question. */
   async ask(question: Question): Promise<void> {
     const { id: sessionId } = this;
-    const { prompt, choice, replaces } = question;
+    const { prompt, choice, replaces, automatic } = question;
     const { signal } = this.opening;
     if (this.later) await this.load("");
     this.refusal?.remove();
     const sending = sendingNode(prompt);
     const sendingTimer = window.setTimeout(() => {
+      const stays = automatic && !this.scroll.atEnd;
       this.list.append(sending);
-      this.toEnd();
+      if (!stays) this.toEnd();
     }, SENDING_AFTER_MS);
     try {
       const created = sessionId ? null : await createSession(choice);
@@ -175,9 +177,9 @@ export class Chat {
       });
       if (!signal.aborted) await this.loading; // what was asked before stands above it
       // Whoever went elsewhere meanwhile finds the answer in the list.
+      if (created) this.sessionCreated(created, !signal.aborted);
       if (signal.aborted) return this.host.sessionChanged(id);
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
-      if (created) this.sessionCreated(created);
       if (replaces) await this.load("");
       this.showAsked(turn, question);
       this.host.sessionChanged(id);
@@ -192,24 +194,28 @@ export class Chat {
   }
 
   /** Says why a question was not taken; it is still in the message box. */
-  private showRefused(error: ApiError, { prompt, replaces, attached, again }: Question): void {
+  private showRefused(error: ApiError, { prompt, replaces, attached, again, automatic }: Question): void {
     const { host } = this;
+    const stays = automatic && !this.scroll.atEnd;
     const askAgain = (): void =>
       replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached);
     this.refusal = refusalCard(error, again ?? askAgain, () => host.pickAnswerer());
     this.list.append(this.refusal);
     tellScreenReader(error.message);
-    this.toEnd();
+    if (!stays) this.toEnd();
   }
 
-  private sessionCreated(session: Session): void {
-    this.session = session;
-    this.id = session.id;
-    this.host.created(session.id);
+  private sessionCreated(session: Session, open: boolean): void {
+    if (open) {
+      this.session = session;
+      this.id = session.id;
+    }
+    this.host.created(session.id, open);
   }
 
-  private showAsked(turn: TurnSummary, { prompt, choice, attached }: Question): void {
+  private showAsked(turn: TurnSummary, { prompt, choice, attached, automatic }: Question): void {
     const { agent, name, model, thinking } = choice;
+    const stays = automatic && !this.scroll.atEnd; // nobody asked for it now: a reader who is elsewhere stays there
     if (this.list.classList.contains("empty")) this.list.replaceChildren();
     this.list.classList.remove("empty");
     const known = this.exchanges.get(turn.id); // another window, or a look at the gateway, may have told of it
@@ -219,7 +225,7 @@ export class Chat {
     if (!known) exchange.addPrompt(prompt, attached);
     if (!known) this.list.append(exchange.node);
     exchange.follow();
-    this.toEnd(exchange.node);
+    if (!stays) this.toEnd(exchange.node);
     this.host.changed();
   }
 
@@ -235,7 +241,10 @@ export class Chat {
       throw error;
     });
     if (this.session?.id !== session.id) return;
-    if (!newest) return this.missing();
+    if (!newest) {
+      this.missing();
+      return forgetQueue(session.id);
+    }
     const [current, items] = newest;
     this.session = current;
     const fresh = items.filter(({ turn }) => !this.exchanges.has(turn));

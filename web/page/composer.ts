@@ -61,6 +61,8 @@ export class Composer {
   });
   private box: HTMLElement;
   private files: Attachments | null = null;
+  /** What is being pasted or attached is there once this is done. */
+  private adding: Promise<unknown> | null = null;
   private slash: SlashMenu | null = null;
   private queue: Queue | null = null;
 
@@ -143,12 +145,13 @@ export class Composer {
     this.draw();
   }
 
-  /** The new conversation has an id from now on: what is being written belongs to it. */
-  sessionCreated(id: string): void {
+  /** The new conversation has an id from now on: what waits, and where it is still open what is being written, is its own. */
+  sessionCreated(id: string, open: boolean): void {
+    this.queue?.sessionCreated(id, open);
+    if (!open) return;
     for (const key of [DRAFT, PASTED]) writeStored(`${key}:${this.sessionId}`, "", "sessionStorage");
     this.sessionId = id;
     this.keepPasted();
-    this.queue?.sessionCreated(id);
     this.typed();
   }
 
@@ -174,16 +177,20 @@ export class Composer {
 
   async submit(): Promise<void> {
     const text = this.area.value;
-    const { sessionId, files } = this;
+    const { sessionId } = this;
+    await this.adding; // what was just pasted goes with it
     if (/^\s*[/:]/.test(text) && (await this.runCommand(text.trim()))) return;
     if (this.empty || sessionId !== this.sessionId || this.area.value !== text) return;
     this.put("");
-    const taken = files?.take(text);
-    const question = { prompt: taken?.prompt ?? text, attached: taken?.attached };
+    const taken = this.files?.take(text);
+    const { prompt, attached } = taken ?? { prompt: text };
+    // What was refused is in the message box again, with all that goes with it.
+    const again = (): void => void (this.area.value === text ? this.submit() : this.askAgain(prompt, attached));
+    const question = { prompt, attached, again };
     // Why it was refused is said in the conversation.
     await (this.waits ? this.wait(question) : this.ask(question)).catch(() => {
       this.giveBack(text, sessionId ?? "");
-      taken?.giveBack();
+      taken?.giveBack(sessionId === this.sessionId ? "" : `${PASTED}:${sessionId}`);
     });
   }
 
@@ -202,8 +209,8 @@ export class Composer {
     const { choice, sessionId } = this;
     try {
       const queue = await this.loadQueue();
-      // A new conversation may have got its id meanwhile.
-      queue.add(sessionId || this.sessionId || "", prompt, choice, attached);
+      // A new conversation may have got its id meanwhile; while its first question is on its way, it has none.
+      queue.add(sessionId || (!this.busy && this.sessionId) || "", prompt, choice, attached);
     } catch (error) {
       showError(error);
       throw error;
@@ -247,11 +254,9 @@ export class Composer {
     if (!files[0] && text.length <= LONGEST_IN_BOX) return; // the browser does it
     event.preventDefault();
     if (files[0]) return this.attach(files);
-    void this.loadFiles()
-      .then((files) => {
-        files.pasted = [...files.pasted, text];
-      })
-      .catch(showError);
+    this.addFiles((files) => {
+      files.pasted = [...files.pasted, text];
+    });
   }
 
   /** The texts that were pasted into the draft of a conversation. */
@@ -279,12 +284,14 @@ export class Composer {
   }
 
   private attach(files: File[]): void {
-    void this.loadFiles()
-      .then(async (attachments) => {
-        await attachments.add(files);
-        this.area.focus();
-      })
-      .catch(showError);
+    this.addFiles(async (attachments) => {
+      await attachments.add(files);
+      this.area.focus();
+    });
+  }
+
+  private addFiles(add: (files: Attachments) => void | Promise<void>): void {
+    this.adding = Promise.all([this.loadFiles().then(add), this.adding]).catch(showError);
   }
 
   private async loadFiles(): Promise<Attachments> {
@@ -305,8 +312,9 @@ export class Composer {
 
   /** Asks what somebody chose; it waits where something runs. */
   async askChosen(prompt: string): Promise<void> {
+    const { sessionId } = this;
     await (this.waits ? this.wait({ prompt }) : this.ask({ prompt })).catch(() =>
-      this.giveBack(prompt, this.sessionId ?? ""),
+      this.giveBack(prompt, sessionId ?? ""),
     );
   }
 
@@ -321,6 +329,7 @@ export class Composer {
   /** Have something asked; one thing at a time. */
   async ask(question: Partial<Question> & Pick<Question, "prompt">): Promise<void> {
     if (this.busy) return;
+    if (!question.key) this.queue?.hold();
     this.busy = true;
     try {
       await this.host.ask({ choice: this.choice, ...question });

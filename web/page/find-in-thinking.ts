@@ -129,7 +129,7 @@ function literal(text: string): string {
 /** The first of the best places in the block that a search hit names; -1 where there is none. */
 function bestAt(found: Found[], place: Place): number {
   const here = found.filter((one) => matches(one, place));
-  const best = Math.max(...here.map(({ score }) => score));
+  const best = here.reduce((most, { score }) => Math.max(most, score), 0); // there may be very many
   return found.indexOf(here.find(({ score }) => score === best) as Found);
 }
 

@@ -26,8 +26,17 @@ interface Waiting {
   prompt: string;
   choice: Choice;
   attached?: Attached | undefined;
-  /** It was refused or is being edited: only a person sends it. */
-  held?: boolean;
+  /** It was refused, is being edited, or the turn before it did not end normally: only a person sends it. */
+  held?: boolean | undefined;
+}
+
+/** What is drawn of a question. */
+interface Row {
+  node: HTMLElement;
+  text: HTMLElement;
+  send: HTMLButtonElement;
+  edit: HTMLButtonElement;
+  remove: HTMLButtonElement;
 }
 
 /** So much of a question is shown in the list. */
@@ -38,15 +47,18 @@ export class Queue {
   /** Whether a question of the list is on its way. */
   sending = false;
   private session = "";
-  /** The key of the question that is being edited. */
-  private editing = "";
-  /** The rows by the keys of their questions, with what they show. */
-  private rows = new Map<string, { row: HTMLElement; shown: string }>();
+  /** The key of the question that the gateway is being asked. */
+  private asking = "";
+  /** The question that is being edited; `leave` ends that with what is written so far. */
+  private editing: { key: string; leave(): void } | null = null;
+  /** The rows by the keys of their questions. */
+  private rows = new Map<string, Row>();
   private list = h("ul");
   private state = h("p", { class: "muted small" });
 
   constructor(private page: PageContext) {
     this.node = h("section", { class: "queue", "aria-label": t("queue"), hidden: true }, this.state, this.list);
+    addEventListener("pagehide", () => this.editing?.leave());
   }
 
   /** Puts a question at the end of those of a conversation. */
@@ -56,17 +68,25 @@ export class Queue {
     this.update();
   }
 
-  /** The new conversation has an id from now on: what waits is asked in it. */
-  sessionCreated(id: string): void {
-    const items = this.read();
-    this.write([]);
-    this.session = id;
-    this.write([...this.read(), ...items]);
+  /** The new conversation has an id from now on: what waits is asked in it, also where the reader is in another one. */
+  sessionCreated(id: string, open: boolean): void {
+    const items = this.read("");
+    this.write([], "");
+    if (open) this.session = id;
+    this.write([...this.read(id), ...items], id);
+  }
+
+  /** Something else is asked by hand: what stayed after a turn that did not end normally goes on staying after it. */
+  hold(): void {
+    const { lastState } = this.page.chat;
+    if (!lastState || lastState === "done" || !this.free) return;
+    this.write(this.read().map((item) => ({ ...item, held: true })));
+    this.draw();
   }
 
   /** Shows what waits in a conversation, and sends the first if it is its turn. */
   update(session = this.session): void {
-    if (session !== this.session) this.editing = "";
+    if (session !== this.session) this.editing?.leave();
     this.session = session;
     this.draw();
     const [first] = this.read();
@@ -91,11 +111,11 @@ export class Queue {
       await oneWindow(`${QUEUE}:${session}`, async () => {
         await chat.refresh(); // another window may have sent it, or something else
         this.sending = false;
-        const waits = this.read().some(({ key }) => key === item.key);
-        if (!waits || session !== this.session || !this.free) return;
-        if (!chosen && chat.lastState !== "done") return;
+        const current = this.find(item.key); // it may have been edited or removed meanwhile
+        if (!current || session !== this.session || !this.free || this.editing?.key === item.key) return;
+        if (!chosen && (current.held || chat.lastState !== "done")) return;
         this.sending = true;
-        await this.ask(item, session);
+        await this.ask(current, session, chosen);
       });
     } finally {
       this.sending = false;
@@ -103,17 +123,21 @@ export class Queue {
     }
   }
 
-  private async ask(item: Waiting, session: string): Promise<void> {
+  private async ask(item: Waiting, session: string, chosen: boolean): Promise<void> {
     const again = (): void => void this.send(item, true).catch(showError);
     const { key, prompt, choice, attached } = item;
+    this.asking = key;
+    this.draw();
     try {
-      await this.page.composer.ask({ key, prompt, choice, attached, again });
+      await this.page.composer.ask({ key, prompt, choice, attached, automatic: !chosen, again });
       this.change(key, null, session);
     } catch (error) {
       const code = error instanceof ApiError ? error.code : "";
       // Another window sent it with other settings.
       if (code === "idempotency_conflict") return this.change(key, null, session);
       this.change(key, { ...item, held: true }, session); // why is said in the conversation
+    } finally {
+      this.asking = "";
     }
   }
 
@@ -128,80 +152,107 @@ export class Queue {
     return JSON.parse(storedQueue(session) || "[]") as Waiting[];
   }
 
+  private find(wanted: string): Waiting | undefined {
+    return this.read().find(({ key }) => key === wanted);
+  }
+
   private write(items: Waiting[], session = this.session): void {
-    writeStored(`${QUEUE}:${session}`, items[0] ? JSON.stringify(items) : "", queueArea(session));
+    const text = items[0] ? JSON.stringify(items) : "";
+    const stored = writeStored(`${QUEUE}:${session}`, text, queueArea(session));
+    if (!stored) showError(new ApiError(0, "storage", t("queue.unsaved")));
   }
 
   private draw(): void {
     const { chat, composer } = this.page;
     const items = this.read();
     const rests = !chat.exchanges.running && !composer.busy && !this.sending;
-    show(this.node, !!items[0]);
-    const stays = chat.lastState === "done" || !chat.lastState ? "queue.refused" : "queue.stays";
-    say(this.state, items[0] ? t(rests ? stays : "queue.next") : "");
-    for (const [key, { row }] of this.rows)
-      if (!items.some((item) => item.key === key)) {
-        row.remove();
+    const editing = this.editing?.key;
+    show(this.node, !!items[0] || !!editing);
+    say(this.state, this.stateText(items[0], rests));
+    // What is being edited stays, whatever became of it elsewhere.
+    for (const [key, { node }] of this.rows)
+      if (key !== editing && !items.some((item) => item.key === key)) {
+        node.remove();
         this.rows.delete(key);
       }
     // Whoever is on a button, or writes, stays there: only what changed is drawn.
-    for (const [index, item] of items.entries()) this.drawRow(item, index, rests);
+    for (const [index, item] of items.entries()) if (item.key !== editing) this.drawRow(item, index, rests);
   }
 
-  private drawRow(item: Waiting, index: number, rests: boolean): void {
-    const drawn = this.rows.get(item.key);
-    const shown = JSON.stringify([item.prompt, rests]);
-    if (drawn?.shown === shown || item.key === this.editing) return;
-    const row = this.row(item, rests);
-    if (drawn) drawn.row.replaceWith(row);
-    else this.list.insertBefore(row, this.list.children[index] ?? null);
-    this.rows.set(item.key, { row, shown });
+  /** When the first question is sent. */
+  private stateText(first: Waiting | undefined, rests: boolean): string {
+    const { lastState } = this.page.chat;
+    if (!first) return "";
+    if (rests && lastState && lastState !== "done") return t("queue.stays");
+    const held = first.held && first.key !== this.editing?.key;
+    return t(rests || held ? "queue.refused" : "queue.next");
   }
 
-  private row(item: Waiting, rests: boolean): HTMLElement {
+  private drawRow({ key, prompt }: Waiting, index: number, rests: boolean): void {
+    const row = this.rows.get(key) ?? this.createRow(key, index);
+    say(row.text, prompt.slice(0, SHOWN_LENGTH) || t("attached"));
+    if (!rests && row.send === document.activeElement) row.edit.focus();
+    show(row.send, rests);
+    // What the gateway is being asked can no longer be changed.
+    row.edit.disabled = row.remove.disabled = key === this.asking;
+  }
+
+  private createRow(key: string, index: number): Row {
     const { composer } = this.page;
-    const remove = (): void => {
-      this.change(item.key, null);
+    const removeItem = (): void => {
+      this.change(key, null);
       composer.area.focus();
     };
-    const send = (): void => {
+    const sendItem = (): void => {
+      const item = this.find(key);
       composer.area.focus();
-      void this.send(item, true).catch(showError);
+      if (item) void this.send(item, true).catch(showError);
     };
     const quiet = { bare: true, class: "quiet" };
-    const row = h(
-      "li",
-      null,
-      h("span", { class: "queue-text", dir: "auto" }, item.prompt.slice(0, SHOWN_LENGTH) || t("attached")),
-      rests && button(t("send"), "send", send, quiet),
-      button(t("queue.edit"), "pencil", () => this.edit(item, row), quiet),
-      button(t("queue.remove"), "close", remove, quiet),
-    );
+    const text = h("span", { class: "queue-text", dir: "auto" });
+    const send = button(t("send"), "send", sendItem, quiet);
+    const edit = button(t("queue.edit"), "pencil", () => this.edit(key, node), quiet);
+    const remove = button(t("queue.remove"), "close", removeItem, quiet);
+    const node = h("li", null, text, send, edit, remove);
+    const row = { node, text, send, edit, remove };
+    this.rows.set(key, row);
+    this.list.insertBefore(node, this.list.children[index] ?? null);
     return row;
   }
 
   /** Another text for a question; nobody sends it meanwhile. */
-  private edit(item: Waiting, row: HTMLElement): void {
-    if (this.editing) return;
-    const { composer } = this.page;
-    const close = (prompt: string, attached = item.attached): void => {
-      this.editing = "";
-      const waits = this.read().some(({ key }) => key === item.key);
-      // A window that was faster sent it as it was: the new text is for the person to send.
-      if (waits) this.change(item.key, { ...item, key: newKey(), prompt, attached });
-      else if (prompt !== item.prompt) composer.put(prompt);
-      this.update();
-      composer.area.focus();
+  private edit(key: string, node: HTMLElement): void {
+    const item = this.find(key);
+    if (this.editing || !item) return;
+    const end = (changed: Partial<Waiting>): void => {
+      const { prompt = item.prompt } = changed;
+      this.editing = null;
+      this.rows.delete(key);
+      node.remove();
+      if (this.find(key)) this.change(key, { ...item, ...changed });
+      // Another window sent or removed it as it was: the new text is for the person to send.
+      else if (prompt !== item.prompt) this.write([...this.read(), { ...item, ...changed, held: true }]);
     };
-    this.editing = item.key;
-    this.change(item.key, { ...item, held: true });
+    const close = (changed: Partial<Waiting>): void => {
+      end(changed);
+      this.update();
+      this.page.composer.area.focus();
+    };
     const box = editBox(item.prompt, {
       name: t("save"),
-      done: (prompt, more) => close(prompt, joined(item.attached, more)),
-      left: () => close(item.prompt),
+      done: (prompt, more) => close({ key: newKey(), prompt, attached: joined(item.attached, more) }),
+      left: () => close({}),
     });
-    row.replaceChildren(box);
-    box.querySelector("textarea")?.focus();
+    const area = box.querySelector("textarea") as HTMLTextAreaElement;
+    const leave = (): void => {
+      const prompt = area.value;
+      const same = !prompt.trim() || prompt === item.prompt;
+      end(same ? {} : { key: newKey(), prompt, held: true });
+    };
+    this.editing = { key, leave };
+    this.change(key, { ...item, held: true });
+    node.replaceChildren(box);
+    area.focus();
   }
 }
 

@@ -1,7 +1,7 @@
 /** The line below an answer: who gave it, what it used, and what can be done with it; above it, how it broke off. */
 
 import { requestJson, type TurnBody } from "./api.js";
-import { builtIn, findModel } from "./catalog.js";
+import { builtIn, findModel, loadModels } from "./catalog.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
@@ -47,6 +47,7 @@ export class ReplyFooter {
   /** What the built-in model suggests at the end of an answer can be asked with a click. */
   private async offerSuggestions(): Promise<void> {
     const { turn, answer, host } = this.exchange;
+    await loadModels().catch(() => undefined); // without them, the suggestions are read and not clicked
     if (!builtIn(findModel(turn.model))) return;
     await answer.ready;
     const list = answer.node.lastElementChild;

@@ -19,6 +19,12 @@ export class ScrollFollow {
     scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
   }
 
+  /** Whether the reader follows, and sees the end. */
+  get atEnd(): boolean {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    return this.following && scrollHeight - scrollTop - clientHeight < NEAR_PX;
+  }
+
   /** Stays where the reader is, from now on. */
   stop(): void {
     this.following = false;
@@ -63,8 +69,9 @@ export class ScrollFollow {
       this.following = true;
       this.kept = null; // the reader went to the end, or all of it is in sight
     }
-    // Whoever scrolls up leaves the end; what became shorter takes the reader along to it.
-    else if (scrollTop < this.lastTop - 1 && left > 1) this.following = false;
+    // Whoever scrolls up leaves the end, and whoever scrolls down leaves the question that stays in sight; what became
+    // shorter takes the reader along to it.
+    else if ((scrollTop < this.lastTop - 1 && left > 1) || (this.kept && scrollTop > this.lastTop + 1)) this.stop();
     this.lastTop = scrollTop;
     this.moved(near);
   }

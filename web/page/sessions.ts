@@ -169,7 +169,8 @@ export class Sessions {
 
   /** One conversation is reached with Tab: the one that was, else the open one, else the first. */
   private setTabStop(): void {
-    const stop = this.rows.get(this.tabStop) ?? this.rows.get(this.current) ?? this.rows.values().next().value;
+    const first = this.list.querySelector("li")?.dataset.session ?? "";
+    const stop = this.rows.get(this.tabStop) ?? this.rows.get(this.current) ?? this.rows.get(first);
     for (const row of this.rows.values()) row.link.tabIndex = row === stop ? 0 : -1;
   }
 
@@ -177,6 +178,7 @@ export class Sessions {
   private key(event: KeyboardEvent): void {
     const row = this.rows.get((event.target as Element).closest("li")?.dataset.session ?? "");
     if (!row || event.target instanceof HTMLInputElement) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return; // those keys are the browser's
     const links = [...this.list.querySelectorAll("a")];
     const at = links.indexOf(row.link);
     const targets: Record<string, HTMLElement | undefined> = {

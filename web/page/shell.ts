@@ -39,7 +39,7 @@ export class Shell implements PageContext {
   constructor(private rebuild: () => void) {
     this.chat = new Chat({
       changed: () => this.draw(),
-      created: (session) => this.sessionCreated(session),
+      created: (session, open) => this.sessionCreated(session, open),
       sessionChanged: (session) => this.sessionChanged(session),
       welcome: (node) => void import("./welcome.js").then(({ welcome }) => node.append(welcome(this))).catch(showError),
       retry: () => this.retry(),
@@ -229,8 +229,9 @@ export class Shell implements PageContext {
     else if (inside && NARROW.matches) this.opener.focus();
   }
 
-  private sessionCreated(session: string): void {
-    this.composer.sessionCreated(session);
+  private sessionCreated(session: string, open: boolean): void {
+    this.composer.sessionCreated(session, open);
+    if (!open) return;
     history.pushState(null, "", `#${session}`);
     this.sessions.mark(session);
   }

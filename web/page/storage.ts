@@ -15,13 +15,15 @@ export function readStored(key: string, area: Area = "localStorage"): string | n
   }
 }
 
-/** Keeps a text; an empty one is removed. */
-export function writeStored(key: string, text: string, area: Area = "localStorage"): void {
+/** Keeps a text; an empty one is removed. False where the window alone keeps it. */
+export function writeStored(key: string, text: string, area: Area = "localStorage"): boolean {
   inMemory.delete(key);
   try {
     if (text) window[area].setItem(key, text);
     else window[area].removeItem(key);
+    return true;
   } catch {
     if (text) inMemory.set(key, text);
+    return !text;
   }
 }
