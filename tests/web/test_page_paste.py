@@ -4,7 +4,7 @@ import base64
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.web.chat_page import QUICK_QUESTION, GatewayProcess, PageVisit, ask, wait_for_answers
 from tests.web.page_screenshots import PIXEL
 from tests.web.test_page_features import give_files
@@ -115,6 +115,55 @@ def test_long_pasted_text_is_a_chip_that_is_viewed_kept_removed_and_sent(
     assert page.evaluate(height) > 10_000
     page.get_by_role("button", name="Show less").click()
     assert page.evaluate(height) < 1_000
+
+
+def test_refused_question_goes_back_with_its_pasted_text_and_out_again_once(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    text = "line\n" * 1_000
+    first, other = (gateway.import_exchanges(name, (name, "", "1")) for name in ("First", "Other"))
+    page = visit.open(first)
+    wait_for_answers(page)
+    chip = page.locator(".attachment")
+    held: list[Route] = []
+    page.route("**/turns", held.append)
+    page.locator("#message").focus()
+    paste(page, text_plain=text)
+    with page.expect_request("**/turns"):
+        ask(page, QUICK_QUESTION)
+    page.evaluate("id => { location.hash = id; }", other)
+    expect(page.locator(".title")).to_have_text("Other")
+    refusal = {"error": {"code": "invalid", "message": "Not today."}}
+    held[0].fulfill(status=400, json=refusal)
+    page.locator(".toast", has_text="Not today.").wait_for()
+    expect(chip).to_have_count(0)
+    expect(page.locator("#message")).to_have_value("")
+    page.evaluate("id => { location.hash = id; }", first)
+    expect(chip).to_have_count(1)
+    expect(page.locator("#message")).to_have_value(QUICK_QUESTION)
+    with page.expect_request("**/turns"):
+        page.locator("#message").press("Enter")
+    held[1].fulfill(status=400, json=refusal)
+    page.unroute("**/turns")
+    page.get_by_role("button", name="Try again").click()
+    wait_for_answers(page, 2)
+    expect(chip).to_have_count(0)
+    expect(page.locator("#message")).to_have_value("")
+    assert last_question(gateway, page) == f"{QUICK_QUESTION}\n\n{text}"
+
+
+def test_text_pasted_just_before_enter_is_sent(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    held: list[Route] = []
+    page.route("**/static/attachments-*.js", held.append)
+    page.locator("#message").fill("count this")
+    with page.expect_request("**/static/attachments-*.js"):
+        paste(page, text_plain="line\n" * 1_000)
+    page.keyboard.press("Enter")
+    for route in held:
+        route.continue_()
+    wait_for_answers(page)
+    assert last_question(gateway, page) == "count this\n\n" + "line\n" * 1_000
 
 
 def test_a_megabyte_of_pasted_text_is_sent_whole(visit: PageVisit, gateway: GatewayProcess) -> None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.web.chat_page import (
     QUICK_QUESTION,
     SLOW_PUZZLE,
@@ -134,3 +134,153 @@ def test_refused_waiting_question_stays_and_is_tried_again(visit: PageVisit, gat
     wait_for_answers(page, 2)
     expect(page.locator(".queue")).to_be_hidden()
     assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION]
+
+
+def edit_waiting_question(page: "Page", text: str) -> None:
+    page.get_by_role("button", name="Edit the waiting question").first.click()
+    page.locator(".queue textarea").fill(text)
+
+
+def go_to(page: "Page", session: str) -> None:
+    page.evaluate("id => { location.hash = id; }", session)
+
+
+def test_question_that_is_edited_while_it_is_about_to_be_sent_is_sent_as_edited(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    held: list[Route] = []
+    with page.expect_request("**/api/sessions/*?limit=1"):
+        page.route("**/api/sessions/*?limit=1", held.append)
+    edit_waiting_question(page, "how much is 2 + 3")
+    page.unroute("**/api/sessions/*?limit=1")
+    for route in held:
+        route.continue_()
+    expect(page.locator(".queue")).to_contain_text("Not sent yet")
+    page.locator(".queue textarea").press("Enter")
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 3"]
+
+
+def test_edited_text_stays_when_another_window_removes_the_question(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    other = visit.open(page.evaluate("() => location.hash.slice(1)"))
+    edit_waiting_question(page, "how much is 2 + 3")
+    expect(other.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
+    other.get_by_role("button", name="Remove the waiting question").click()
+    expect(other.locator(".queue")).to_be_hidden()
+    wait_for_answers(page)
+    expect(page.locator(".queue textarea")).to_have_value("how much is 2 + 3")
+    page.locator(".queue textarea").press("Enter")
+    expect(page.locator(".queue li")).to_contain_text("how much is 2 + 3")
+    edit_waiting_question(page, "how much is 2 + 4")
+    page.locator(".queue textarea").press("Enter")
+    page.locator(".queue").get_by_role("button", name="Send").click()
+    wait_for_answers(page, 2)
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 4"]
+
+
+@pytest.mark.parametrize("how", ["another conversation", "a reload"])
+def test_edit_that_is_left_keeps_its_text_until_it_is_sent(
+    visit: PageVisit, gateway: GatewayProcess, how: str
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    edit_waiting_question(page, "how much is 2 + 3")
+    if how == "a reload":
+        page.reload()
+    else:
+        session = page.evaluate("() => location.hash.slice(1)")
+        go_to(page, "")
+        expect(page.locator(".queue")).to_be_hidden()
+        go_to(page, session)
+    expect(page.locator(".queue li")).to_contain_text("how much is 2 + 3")
+    expect(page.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
+    wait_for_answers(page)
+    page.locator(".queue").get_by_role("button", name="Send").click()
+    wait_for_answers(page, 2)
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 3"]
+
+
+def test_question_behind_the_first_one_stays_in_its_conversation_when_the_reader_leaves(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    elsewhere = gateway.import_exchanges("Elsewhere", ("one", "", "1"))
+    page = visit.open()
+    held: list[Route] = []
+    page.route(
+        "**/api/sessions",
+        lambda route: held.append(route) if route.request.method == "POST" else route.continue_(),
+    )
+    ask(page, QUICK_QUESTION)
+    ask(page, "how much is 6 + 6")
+    expect(page.locator(".queue li")).to_have_count(1)
+    go_to(page, elsewhere)
+    wait_for_answers(page)
+    expect(page.locator(".queue")).to_be_hidden()
+    with page.expect_response("**/turns"):
+        held[0].continue_()
+    session = held[0].request.response()
+    assert session
+    go_to(page, "")
+    page.wait_for_selector(".puzzle")
+    expect(page.locator(".queue")).to_be_hidden()
+    go_to(page, session.json()["id"])
+    wait_for_answers(page, 2)
+    assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6"]
+
+
+def test_question_that_stayed_is_not_sent_after_one_that_was_asked_by_hand(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    remove = page.get_by_role("button", name="Remove the waiting question")
+    remove.focus()
+    page.get_by_role("button", name="Stop", exact=True).evaluate("button => button.click()")
+    expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
+    expect(remove).to_be_focused()
+    ask(page, "how much is 6 + 6")
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
+    page.locator(".queue").get_by_role("button", name="Send").click()
+    wait_for_answers(page, 3)
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 6 + 6", QUICK_QUESTION]
+
+
+def test_question_that_is_sent_by_itself_leaves_the_reader_where_they_are(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open(gateway.import_exchanges("Tall", ("one", "", "A line of it.\n\n" * 100)))
+    wait_for_answers(page)
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    page.evaluate("() => { document.querySelector('.scroll').scrollTop = 0; }")
+    wait_for_answers(page, 3)
+    assert page.evaluate("() => document.querySelector('.scroll').scrollTop") == 0
+
+
+def test_full_storage_is_told_when_a_question_waits(visit: PageVisit) -> None:
+    visit.context.add_init_script("""Storage.prototype.setItem = new Proxy(Storage.prototype.setItem, {
+      apply(set, area, [key, text]) {
+        if (key.startsWith("thinkaloud-queue")) throw new DOMException("full", "QuotaExceededError");
+        return set.call(area, key, text);
+      },
+    })""")
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    expect(page.locator(".toast")).to_contain_text("This browser could not store the waiting questions")
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()

@@ -606,6 +606,26 @@ def test_arrow_keys_move_through_search_hits(visit: PageVisit, gateway: GatewayP
     assert page.evaluate("() => document.activeElement.type") == "search"
 
 
+def test_keys_of_the_browser_are_left_to_it_in_the_list(visit: PageVisit, gateway: GatewayProcess) -> None:
+    keep_session(gateway, "Older", ("one", "", "1"))
+    keep_session(gateway, "Newer", ("two", "", "2"))
+    page = visit.open()
+    links = page.locator(".sessions a")
+    page.wait_for_function("() => document.querySelectorAll('.sessions a').length > 1")
+    expect(links.first).to_have_attribute("tabindex", "0")
+    links.first.focus()
+    page.evaluate(
+        "() => { window.__taken = []; addEventListener('keydown', ({key, defaultPrevented}) => "
+        "defaultPrevented && window.__taken.push(key)); }"
+    )
+    for keys in ("Shift+ArrowDown", "Control+End", "Alt+ArrowRight"):
+        page.keyboard.press(keys)
+    expect(links.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(links.nth(1)).to_be_focused()
+    assert page.evaluate("() => window.__taken") == ["ArrowDown"]
+
+
 def test_an_agent_is_called_by_its_name_when_the_list_knew_of_it_first(
     browser: Browser, gateway: GatewayProcess
 ) -> None:

@@ -514,6 +514,47 @@ def test_long_answer_keeps_its_question_at_the_top(visit: PageVisit, gateway: Ga
     expect(page.get_by_role("button", name="Latest")).to_be_visible()
 
 
+def test_reader_who_scrolls_in_a_long_live_answer_stays_there(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = gateway.import_exchanges("Earlier", ("question", "", "word " * 300))
+    page = visit.open(session)
+    wait_for_answers(page)
+    texts = ["".join(f"Paragraph {n} of {part}.\n\n" for n in range(80)) for part in ("one", "two")]
+    events: list[dict[str, Any]] = [
+        {"type": "turn.started", "model": "trial"},
+        {"type": "block.started", "block": 0, "kind": "text"},
+        *({"type": "block.grew", "block": 0, "text": text} for text in texts),
+    ]
+    frames = [
+        f"data: {json.dumps({'seq': seq, 'at_ms': 0, 'event': event})}\n\n"
+        for seq, event in enumerate(events)
+    ]
+    turn = {"id": "trn_live", "session": session, "state": "running", "agent": "", "model": "trial"}
+    page.route("**/turns", lambda route: route.fulfill(json=turn))
+    returning: list[Route] = []
+
+    def stream(route: Route) -> None:
+        if "after=" in route.request.url:
+            returning.append(route)
+        else:
+            route.fulfill(body="".join(frames[:3]), content_type="text/event-stream")
+
+    page.route("**/api/turns/trn_live/events*", stream)
+    with page.expect_request("**/api/turns/trn_live/events?after=2"):
+        ask(page, "tell me more")
+        page.get_by_text("Paragraph 79 of one").wait_for()
+    top = "() => document.querySelector('.scroll').scrollTop"
+    before = page.evaluate(top)
+    page.mouse.move(600, 300)
+    page.mouse.wheel(0, 300)
+    page.wait_for_function(f"() => ({top})() >= {before} + 300")
+    returning[0].fulfill(body=frames[3], content_type="text/event-stream")
+    page.get_by_text("Paragraph 79 of two").wait_for()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate(top) == before + 300
+
+
 def test_function_names_in_mathematics_keep_their_spaces(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = gateway.import_exchanges(
         "Maths", ("How fast?", "", r"It takes \(O(n \log n)\), and \(\sin(x)\).")
@@ -530,6 +571,14 @@ def test_suggestions_of_the_built_in_model_are_buttons(visit: PageVisit, gateway
     page = visit.open()
     ask(page, "tell me about the train to Lyon")
     suggestion = page.locator(".suggestions").get_by_role("button")
+    expect(suggestion).to_have_count(3)
+    models: list[Route] = []
+    page.route("**/api/models", models.append)
+    page.reload()
+    wait_for_answers(page)
+    page.unroute("**/api/models")
+    for route in models:
+        route.continue_()
     expect(suggestion).to_have_count(3)
     expect(suggestion.first).to_have_text("A train travels 180 km in 2 hours. What is its speed?")
     suggestion.first.dblclick()
