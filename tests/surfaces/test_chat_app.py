@@ -19,6 +19,7 @@ from thinkaloud.canon import (
     Refused,
     TurnStarted,
 )
+from thinkaloud.export import ThinkingStyle
 from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
 from thinkaloud.surfaces.chat_session import Answerer
 from thinkaloud.surfaces.tui.app import ChatOptions
@@ -545,6 +546,21 @@ def test_export_writes_a_file_and_asks_before_replacing_one(tmp_path: Path) -> N
         assert target.read_text() == "mine"
         await chat.type("/export pdf")
         await chat.sees("Unknown form: pdf")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_export_while_thinking_is_hidden_holds_none(tmp_path: Path) -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("One", [("q", "t", "a")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Thought")
+        await chat.type("/thinking hide")
+        await chat.lost_sight_of("Thought")
+        await chat.type(f"/export markdown {tmp_path / 'out.md'}")
+        await chat.until((tmp_path / "out.md").exists)
+        assert chat.called("export") == [(info.id, "markdown", ThinkingStyle.OMIT)]
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id))
 

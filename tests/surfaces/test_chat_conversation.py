@@ -75,6 +75,37 @@ def test_r089_every_turn_of_a_session_is_reached_by_scrolling_up() -> None:
     run_chat(act, backend=backend, options=ChatOptions(session=session))
 
 
+def test_turn_that_is_sought_is_forgotten_with_its_session() -> None:
+    backend, session = _long_backend(100)
+    short = backend.add_session("Short", [("Short question", "t", "Short answer")]).id
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 99")
+        conversation = chat.chat.conversation
+        conversation.scroll_to_turn(backend.turns_by_session[session][50].id)
+        await chat.chat.open_session(short)
+        await chat.sees("Short answer")
+        await chat.chat.open_session(session)
+        await chat.sees("Answer 99")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
+def test_turn_that_is_sought_is_forgotten_when_an_earlier_question_is_replaced() -> None:
+    backend, session = _long_backend(100)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 99")
+        shown = chat.chat.chat
+        assert shown is not None
+        chat.chat.conversation.scroll_to_turn(shown.turns[50].id)
+        del shown.turns[10:]
+        chat.chat.conversation.changed()
+        await chat.sees("Answer 9")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
 def test_conversation_follows_the_end_and_lets_go_when_the_person_scrolls() -> None:
     backend, session = _long_backend(10)
 

@@ -2,11 +2,15 @@
 
 import inspect
 import re
+import socket
 import string
+import threading
 from pathlib import Path
 
 import pytest
 from tests.surfaces.memory_backend import thought_and_answer
+from textual.events import Key
+from textual.message import Message
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.cli.words import TEXTS as COMMAND_TEXTS
@@ -18,6 +22,7 @@ from thinkaloud.surfaces.tui.commands import COMMANDS, Command, completions, rea
 from thinkaloud.surfaces.tui.help import help_text
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.replay import MAX_GAP_MS, ReplayPlayer
+from thinkaloud.surfaces.tui.terminal_input import TerminalDriver
 from thinkaloud.surfaces.tui.words import TEXTS
 from thinkaloud.transcript import fold_entries
 from thinkaloud.view import LOCALES
@@ -222,3 +227,29 @@ def test_replay_speed_stays_within_its_steps() -> None:
         player.change_speed(1)
     assert player.speed == 16.0
     assert len(player.advance(437.5)) == 8
+
+
+class _SocketDriver(TerminalDriver):
+    """Reads packets of bytes instead of a terminal until a key was pressed, and notes the keys."""
+
+    def __init__(self, packets: socket.socket, last_key: str) -> None:
+        self.fileno, self._debug, self.exit_event = packets.fileno(), False, threading.Event()
+        self.typed = ""
+        self._last_key = last_key
+
+    def process_message(self, message: Message) -> None:
+        if isinstance(message, Key) and message.character:
+            self.typed += message.character
+        if self._last_key in self.typed:
+            self.exit_event.set()
+
+
+@pytest.mark.parametrize("character", ["é", "漢", "🙂"])
+def test_character_whose_bytes_come_one_by_one_is_one_key(character: str) -> None:
+    terminal, keyboard = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with terminal, keyboard:
+        for byte in f"a{character}.".encode():
+            keyboard.send(bytes([byte]))
+        driver = _SocketDriver(terminal, ".")
+        driver.run_input_thread()
+    assert driver.typed == f"a{character}."

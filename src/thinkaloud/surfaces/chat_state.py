@@ -23,7 +23,13 @@ from thinkaloud.surfaces.backend import (
     StreamItem,
 )
 from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.question_queue import Questions, WaitingInMemory, WaitingQuestion, WaitingStore
+from thinkaloud.surfaces.question_queue import (
+    Change,
+    Questions,
+    WaitingInMemory,
+    WaitingQuestion,
+    WaitingStore,
+)
 
 SESSIONS_PER_PAGE = 50
 
@@ -64,10 +70,21 @@ class ChatState:
         self._followed: set[str] = set()
         self._sending: set[str] = set()
         """The sessions whose first waiting question is on its way."""
+        self._unsent: set[str] = set()
+        """The sessions whose first waiting question the gateway has neither taken nor refused."""
+        self._listed: set[str] = set()
+        """The sessions that the gateway has listed."""
+        self._gone: set[str] = set()
+        """The sessions that another surface deleted, and whose waiting questions are still kept."""
 
     async def refresh_sessions(self) -> None:
         """Read the first page of sessions again. Sessions of later pages stay."""
+        listed_before = self._listed
         rows, cursor = await self.backend.sessions(limit=SESSIONS_PER_PAGE)
+        listed = {row.id for row in rows}
+        if not cursor:  # this is the whole list
+            self._gone |= listed_before - listed
+        self._listed = listed | self._listed if cursor else listed
         if not self.more_sessions and len(self.sessions) <= len(rows):
             self.more_sessions = cursor
         kept = {} if not cursor else self.sessions
@@ -130,7 +147,7 @@ class ChatState:
         """Delete a session."""
         await self.backend.delete_session(session_id)
         self.sessions.pop(session_id, None)
-        self._waiting_store.change(session_id, lambda questions: [])
+        self._drop_waiting(session_id)
         self._listener.sessions_changed()
 
     async def rename(self, session_id: str, title: str) -> None:
@@ -162,6 +179,9 @@ class ChatState:
             follows=chat.turns[-1].id if chat.older_branch and chat.turns and not replaces else "",
         )
         turn_id = await self.backend.ask(chat.info.id, question)
+        known = [other for other in chat.turns if other.id == turn_id]
+        if known:  # the question was sent before, with the same key
+            return known[0]
         chat_turn = ChatTurn(asked.prompt, images, turn_id)
         chat.older_branch = False
         if replaces:
@@ -188,16 +208,33 @@ class ChatState:
     # Questions that wait.
 
     def change_waiting(self, chat: ChatSession, key: str, question: WaitingQuestion | None) -> None:
-        """Put another question in the place of one that waits, or none; an unknown key appends it."""
+        """Put another question in the place of one that waits, or none.
+
+        One that does not wait any more, because it was sent or removed meanwhile, is not brought back.
+        """
 
         def change(questions: Questions) -> Questions:
             keys = [other.key for other in questions]
-            index = keys.index(key) if key in keys else len(keys)
+            if key not in keys:
+                return questions
+            index = keys.index(key)
             changed = [] if question is None else [question]
             return [*questions[:index], *changed, *questions[index + 1 :]]
 
+        self._change_waiting(chat, change)
+
+    def _change_waiting(self, chat: ChatSession, change: Change) -> None:
         chat.waiting = self._waiting_store.change(chat.info.id, change)
         self._listener.sessions_changed()
+
+    def _drop_waiting(self, session: str) -> None:
+        self._waiting_store.change(session, lambda questions: [])
+
+    def drop_gone(self) -> None:
+        """Drop the questions that wait in sessions which another surface deleted."""
+        for session in sorted(self._gone):
+            self._drop_waiting(session)
+            self._gone.discard(session)
 
     def reload_waiting(self, chat: ChatSession) -> None:
         """Read what waits again: another chat may have sent or changed it."""
@@ -213,7 +250,7 @@ class ChatState:
     def wait(self, chat: ChatSession, prompt: str, attachments: list[Attachment]) -> None:
         """Have a question wait until the turn that runs has ended."""
         question = WaitingQuestion(prompt=prompt, attachments=tuple(attachments), answerer=self.answerer)
-        self.change_waiting(chat, question.key, question)
+        self._change_waiting(chat, lambda questions: [*questions, question])
 
     async def run_waiting(self, chat: ChatSession, *, chosen: bool = False) -> None:
         """Send the questions that wait as their turns come, and follow them."""
@@ -227,28 +264,40 @@ class ChatState:
         Return the turn to follow: that of the question, or one that another surface started before.
         """
         session = chat.info.id
+        if session in self._sending:
+            return None
+        self._unsent.discard(session)
         self.reload_waiting(chat)
-        if not chat.waiting or chat.running_turn is not None or session in self._sending:
+        if not chat.waiting or chat.running_turn is not None:
             return None
         first = chat.waiting[0]
         if not chosen and (first.held or not chat.turns or not chat.turns[-1].ended_normally):
             return None
         self._sending.add(session)
+        self._unsent.add(session)
         try:
             chat_turn = await self._ask(chat, first)
         except SessionBusy:
             chat.load(await self.backend.turns(session))
-            if chat.running_turn is not None:
+            if chat.running_turn is not None:  # else it has ended meanwhile
+                self._unsent.discard(session)
                 self._listener.turn_changed(chat, chat.running_turn)
             return chat.running_turn
         except Refused:
+            self._unsent.discard(session)
             self.change_waiting(chat, first.key, msgspec.structs.replace(first, held=True))
             raise
         finally:
             self._sending.discard(session)
+        self._unsent.discard(session)
         self.change_waiting(chat, first.key, None)
         self._listener.turn_changed(chat, chat_turn)
         return chat_turn
+
+    def unsent(self) -> list[ChatSession]:
+        """Return the sessions whose first waiting question is to be sent again."""
+        unsent = self._unsent - self._sending
+        return [chat for chat in self.sessions.values() if chat.info.id in unsent]
 
     # The streams of running turns.
 

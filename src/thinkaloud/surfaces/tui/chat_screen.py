@@ -226,8 +226,14 @@ class ChatScreen(Screen[None]):
             self._show_status()
         for chat, chat_turn in self.state.unfollowed():
             self.run_flow(self.state.follow(chat, chat_turn))
+        self.run_flow(self._check_waiting())
+
+    async def _check_waiting(self) -> None:
+        self.state.drop_gone()
         if self.chat is not None:
             self.state.reload_waiting(self.chat)
+        for chat in self.state.unsent():
+            self.run_flow(self.state.run_waiting(chat))
 
     # Which session is shown.
 
@@ -254,7 +260,7 @@ class ChatScreen(Screen[None]):
 
     def _show(self, chat: ChatSession | None) -> None:
         composer = self.composer
-        if self.chat is not None and composer.edited is None:
+        if self.chat is not None and not composer.edits:
             self.chat.draft = composer.area.text
         self.leave_edit()
         self.chat = chat
@@ -272,9 +278,14 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        if not event.text.strip() and not self.composer.attachments:
+        edited = self.composer.edited_waiting
+        blank = not event.text.strip() and not self.composer.attachments
+        if blank and edited is None:
             if self.chat is not None:
                 self.run_flow(self.state.run_waiting(self.chat, chosen=True))
+            return
+        if blank and edited is not None and not edited.attachments:
+            self.run_flow(flows.remove_waiting(self, edited.key))
             return
         command = read_command(event.text)
         if command is None:
@@ -330,7 +341,11 @@ class ChatScreen(Screen[None]):
         question = self.composer.edited_waiting
         self.composer.leave_edit()
         if question is not None and self.chat is not None:
-            self.state.change_waiting(self.chat, question.key, question)
+            try:
+                self.state.change_waiting(self.chat, question.key, question)
+            except Refused as error:  # it still waits, and only the person sends it
+                self.chat_app.show_error(error)
+                return
             self.run_flow(self.state.run_waiting(self.chat))
 
     # The line below, and the bar for approvals.
@@ -403,8 +418,8 @@ class ChatScreen(Screen[None]):
         self.run_flow(flows.WAITING_FLOWS[event.act](self, event.key))
 
     @on(Composer.WaitingRecalled)
-    def _waiting_recalled(self) -> None:
-        self.run_flow(flows.edit_waiting(self, self.composer.waiting[-1].key))
+    def _waiting_recalled(self, event: Composer.WaitingRecalled) -> None:
+        self.run_flow(flows.edit_waiting(self, event.key))
 
     @on(QuestionView.Acted)
     def _question_acted(self, event: QuestionView.Acted) -> None:
@@ -441,7 +456,7 @@ class ChatScreen(Screen[None]):
     def action_stop(self) -> None:
         """Leave the edit, or stop the running turn."""
         composer = self.composer
-        if composer.edited is not None or composer.edited_waiting is not None:
+        if composer.edits:
             self.leave_edit()
         elif self.query_one(WaitingList).has_focus:
             composer.area.focus()
@@ -458,7 +473,7 @@ class ChatScreen(Screen[None]):
             return
         again = monotonic() - self._interrupted_s < QUIT_S
         running = self.chat is not None and self.chat.running_turn is not None
-        if composer.area.text or composer.edited is not None or composer.edited_waiting is not None:
+        if composer.area.text or composer.edits:
             composer.take()
             self.leave_edit()
             if running:  # the next one stops the turn

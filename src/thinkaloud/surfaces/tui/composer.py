@@ -124,6 +124,10 @@ class Composer(Vertical):
     class WaitingRecalled(Message):
         """The person wants to edit the last question that waits."""
 
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
     class Submitted(Message):
         """The person sent a text, or pressed Enter in an empty prompt."""
 
@@ -156,6 +160,11 @@ class Composer(Vertical):
     def area(self) -> PromptArea:
         """The text area."""
         return self.query_one(PromptArea)
+
+    @property
+    def edits(self) -> bool:
+        """Whether the text is that of an earlier or a waiting question."""
+        return self.edited is not None or self.edited_waiting is not None
 
     def use_words(self, words: ScreenWords) -> None:
         """Use the words of another language."""
@@ -240,7 +249,7 @@ class Composer(Vertical):
     @on(PromptArea.Recalled)
     def _recall(self, event: PromptArea.Recalled) -> None:
         if event.step < 0 and self.waiting and not self._recalled and not self.area.text:
-            self.post_message(self.WaitingRecalled())
+            self.post_message(self.WaitingRecalled(self.waiting[-1].key))
             return
         place = self._recalled + event.step
         if -len(self._history) <= place <= 0 and (self._recalled or not self.area.text):

@@ -65,7 +65,7 @@ class ConversationView(VerticalScroll):
     def show(self, turns: Sequence[ChatTurn], empty_text: str = "") -> None:
         """Show the turns of another session, from the end."""
         self._turns = turns
-        self._found = None
+        self._found = self._sought = None
         self._heights.clear()
         for exchange in self._mounted.values():
             exchange.remove()
@@ -85,6 +85,8 @@ class ConversationView(VerticalScroll):
             if exchange.chat_turn is not self._turns[index]:
                 self._mounted.pop(index).remove()
                 self._heights.pop(index, None)
+        if self._sought is not None and self._sought >= len(self._turns):
+            self._sought = None
         self._heights = {index: height for index, height in self._heights.items() if index < len(self._turns)}
         self.query_one("#empty").set_class(False, "-filled")
         self._update_soon()
@@ -215,27 +217,30 @@ class ConversationView(VerticalScroll):
         if not leaving and not entering:
             self._set_spacers()
             return
+        mounted = self._mounted
         with self.app.batch_update():
-            for index in leaving:
-                await self._mounted.pop(index).remove()
-            await self._mount_exchanges(entering)
+            for exchange in [self._mounted.pop(index) for index in leaving]:
+                await exchange.remove()
+            await self._mount_exchanges(mounted, entering)
             self._set_spacers()
         self.call_after_refresh(self._keep_place)
         self._update_soon()
 
-    async def _mount_exchanges(self, indexes: list[int]) -> None:
+    async def _mount_exchanges(self, mounted: dict[int, ExchangeView], indexes: list[int]) -> None:
         """Mount exchanges, so that the mounted ones stay without gaps and in order."""
-        if self._mounted and indexes:
-            low, high = min(self._mounted), max(self._mounted)
+        if mounted and indexes:
+            low, high = min(mounted), max(mounted)
             gap = [*range(min(indexes), low), *range(high + 1, max(indexes) + 1)]
-            indexes = sorted({*indexes, *gap} - set(self._mounted))
+            indexes = sorted({*indexes, *gap} - set(mounted))
         for index in indexes:
-            following = self._mounted.get(index + 1) or next(
-                (self._mounted[other] for other in sorted(self._mounted) if other > index), None
+            if mounted is not self._mounted or index >= len(self._turns):
+                return  # while one was mounted, another session was shown, or turns were removed
+            following = mounted.get(index + 1) or next(
+                (mounted[other] for other in sorted(mounted) if other > index), None
             )
             exchange = ExchangeView(self._turns[index], self._display_settings)
             exchange.mark_found(self._found)
-            self._mounted[index] = exchange
+            mounted[index] = exchange
             await self.mount(exchange, before=following or self.query_one("#below"))
 
     @property

@@ -127,9 +127,9 @@ class ExchangeView(Vertical):
     def show_state(self) -> None:
         """Show that the stream is being resumed, or why it ended."""
         text = self._display_settings.stream_state(self.chat_turn)
-        state = self.query_one(".stream-state", Static)
-        state.update(Content(text))
-        state.set_class(bool(text), "-filled")
+        for state in self.query(".stream-state").results(Static):  # none if removed while mounted
+            state.update(Content(text))
+            state.set_class(bool(text), "-filled")
 
     def apply_display(self, display: Display) -> None:
         """Draw with another policy or in another language."""

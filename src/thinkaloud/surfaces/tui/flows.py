@@ -69,6 +69,7 @@ async def wait(screen: "ChatScreen", chat: ChatSession, replaces: str) -> None:
         raise Refused(screen.display_settings.words.text("edit.running"))
     screen.state.wait(chat, screen.composer.area.text, screen.composer.attachments)
     screen.clear_prompt()
+    chat.draft = ""
     if not screen.state.busy(chat):  # the turn is one of another surface, or has ended just now
         await screen.state.run_waiting(chat, chosen=True)
 
@@ -80,8 +81,10 @@ async def edit_waiting(screen: "ChatScreen", key: str) -> None:
         return
     if screen.composer.area.text.strip():
         raise Refused(screen.display_settings.words.text("waiting.prompt_full"))
+    screen.leave_edit()
     screen.state.change_waiting(screen.chat, key, msgspec.structs.replace(question, held=True))
-    screen.composer.edit_waiting(msgspec.structs.replace(question, held=False))
+    if _waiting(screen, key) is not None:  # it was not sent or removed meanwhile
+        screen.composer.edit_waiting(msgspec.structs.replace(question, held=False))
 
 
 async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
@@ -89,12 +92,15 @@ async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
     composer, edited = screen.composer, screen.composer.edited_waiting
     if edited is None:
         return
-    changed = WaitingQuestion(
-        prompt=composer.area.text,
-        attachments=(*edited.attachments, *composer.attachments),
-        answerer=edited.answerer,
-    )
+    text, attachments = composer.area.text, [*edited.attachments, *composer.attachments]
+    changed = WaitingQuestion(prompt=text, attachments=tuple(attachments), answerer=edited.answerer)
     screen.state.change_waiting(chat, edited.key, changed)
+    if _waiting(screen, changed.key) is None:  # it was sent or removed meanwhile
+        composer.leave_edit()
+        composer.fill(text)
+        composer.attachments = attachments
+        composer.show_line()
+        raise Refused(screen.display_settings.words.text("waiting.gone"))
     screen.clear_prompt()
     await screen.state.run_waiting(chat, chosen=True)
 
@@ -105,8 +111,9 @@ async def remove_waiting(screen: "ChatScreen", key: str) -> None:
     if screen.chat is None:
         return
     screen.state.change_waiting(screen.chat, key, None)
-    if edited is not None and edited.key == key:
+    if edited is not None and edited.key == key:  # those behind it do not have to wait for it any more
         screen.composer.leave_edit()
+        await screen.state.run_waiting(screen.chat)
 
 
 def _waiting(screen: "ChatScreen", key: str) -> WaitingQuestion | None:
@@ -165,7 +172,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
         ConfirmScreen(words.text("export.replace", name=str(path)), words)
     ):
         return
-    thinking = "details" if thinking_shown(screen.display_settings.policy) else "none"
+    thinking = "details" if thinking_shown(screen.display_settings.policy) else "omit"
     text = await screen.state.backend.export(session, form, thinking=thinking)
     try:
         path.write_text(text, encoding="utf-8")
@@ -297,6 +304,7 @@ async def edit(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
     """Put the question of a turn into the prompt; sending it asks again from there."""
     if chat_turn.running:
         raise Refused(screen.display_settings.words.text("edit.running"))
+    screen.leave_edit()
     screen.composer.edit(chat_turn)
 
 

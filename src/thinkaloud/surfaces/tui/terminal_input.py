@@ -64,14 +64,15 @@ class TerminalDriver(LinuxDriver):
         """Read until the chat ends."""
         parser = InputParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
-        with selectors.DefaultSelector() as selector:
+        with selectors.SelectSelector() as selector:  # kqueue of macOS does not watch every terminal
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 if selector.select(_POLL_S):
                     received = os.read(self.fileno, _READ_BYTES)
                     if not received:  # there is no terminal any more
                         return
-                    for event in parser.feed(decode(received)):
-                        self.process_message(event)
+                    if text := decode(received):  # no text for a part of a character; "" would end the input
+                        for event in parser.feed(text):
+                            self.process_message(event)
                 for event in parser.tick():
                     self.process_message(event)

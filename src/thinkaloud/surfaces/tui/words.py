@@ -18,6 +18,10 @@ TEXTS: Texts = {
     "status.waiting": ("Enter edits · d removes · Esc back", "Enter edita · d remove · Esc volta"),
     "waiting.next": ("Waiting for this answer · ↑ edits", "Aguardando esta resposta · ↑ edita"),
     "waiting.stays": ("Waiting · Enter sends · ↑ edits", "Na fila · Enter envia · ↑ edita"),
+    "waiting.gone": (
+        "This question was sent or removed meanwhile. Enter sends your text as a new one.",
+        "Esta pergunta já foi enviada ou removida. Enter envia o seu texto como uma nova.",
+    ),
     "waiting.prompt_full": (
         "Send or remove what is in the prompt, then edit the question that waits.",
         "Envie ou apague o que está no campo e depois edite a pergunta da fila.",
