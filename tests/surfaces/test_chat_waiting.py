@@ -418,11 +418,15 @@ def test_waiting_question_is_sent_when_the_gateway_is_back() -> None:
 
 def test_waiting_question_is_sent_after_a_turn_that_ended_while_it_was_refused() -> None:
     class LateBackend(BusyBackend):
+        """The turn that runs ends just after it was the reason to refuse a question for the second time."""
+
         async def ask(self, session: str, question: Question) -> str:
             try:
                 return await super().ask(session, question)
             except SessionBusy:
-                _answer(self.last_turn(), "Answer for the page")
+                self.calls.append(("busy",))
+                if self.calls.count(("busy",)) == 2:
+                    _answer(self.last_turn(), "Answer for the page")
                 raise
 
     backend = LateBackend()
