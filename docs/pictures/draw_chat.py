@@ -23,6 +23,7 @@ from thinkaloud.surfaces.backend import (
     Responder,
     SessionInfo,
     StreamItem,
+    TurnCost,
 )
 from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
 
@@ -69,6 +70,9 @@ class RecordedBackend:
     async def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
         for _ in self.entries:
             yield await self.arrived.get()
+
+    async def cost(self, turn: str) -> TurnCost:
+        return TurnCost()
 
     async def models(self) -> list[Responder]:
         return []

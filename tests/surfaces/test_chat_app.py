@@ -620,16 +620,17 @@ def test_transcript_for_the_scroll_back_has_questions_thoughts_and_answers() -> 
         await chat.press("ctrl+q")
 
     app = run_chat(act, backend=backend, options=ChatOptions(session=info.id))
-    assert app.return_value is not None
-    assert app.return_value.splitlines() == [
+    assert app.transcript(80).splitlines() == [
         "❯ Why?",
         "",
-        "[think] Because of this",
-        "That is **why**.",
+        "▶ 💭 Thought for 800 ms · 3 words — Because of this",
+        "",
+        "That is why.",
         "",
         "❯ So?",
         "",
-        "[think] Hm",
+        "▶ 💭 Thought for 800 ms · 1 word — Hm",
+        "",
         "So.",
     ]
 

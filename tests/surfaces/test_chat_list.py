@@ -74,9 +74,10 @@ def test_list_shows_a_long_title_in_one_line_and_names_its_keys() -> None:
 
     async def act(chat: ChatPilot) -> None:
         await chat.sees("  A title that is", "Below")
-        lines = [line for line in chat.text.splitlines() if "│" in line][1:3]
+        lines = [line for line in chat.text.splitlines() if "│" in line][1:4]
         assert "…" in lines[0]
-        assert "Below" in lines[1]
+        assert "island" in lines[1], "when it was used, and its model"
+        assert "Below" in lines[2]
         await chat.press("ctrl+b")
         await chat.sees("n new · r rename · d delete · x export")
         await chat.press("escape")

@@ -21,6 +21,8 @@ from thinkaloud.view import LOCALES
 
 SCREENS = Path(__file__).with_name("screens")
 PICTURES = Path(__file__).parents[2] / "build" / "screens"
+WAITED = re.compile(r" · [0-9.]+ ?m?s(?=  🔧)")
+"""The time of a call that waits, which depends on the machine."""
 SCROLL_BAR = re.compile("[ ▁▂▃▄▅▆▇█▔]+$")
 """Where it stands depends on which turns were drawn already."""
 SIZES = ((40, 15), (80, 24), (120, 40), (200, 50))
@@ -179,7 +181,8 @@ def _shown(name: str, locale: str, size: tuple[int, int], picture: Path | None =
     async def act(chat: ChatPilot) -> None:
         await STATES[name](chat)
         await chat.settles()
-        texts.append("".join(f"{SCROLL_BAR.sub('', line)}\n" for line in chat.text.splitlines()))
+        lines = (WAITED.sub("", SCROLL_BAR.sub("", line)) for line in chat.text.splitlines())
+        texts.append("".join(f"{line}\n" for line in lines))
         if picture is not None:
             picture.write_text(chat.app.export_screenshot(), encoding="utf-8")
 

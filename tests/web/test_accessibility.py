@@ -117,7 +117,7 @@ def test_steps_are_a_list_with_status_words(page: Page) -> None:
     """R099, R103: a list; a failed tool says so in words."""
     show_block(page, working_agent(), open=True, now=5000)
     names = [
-        "Thinking...",
+        "Policy Checker is working…",
         "Thought for 2.3s 4 words",
         "web_search query: venues 800 ms Done",
         "Policy Checker is working… Check the catering rules",

@@ -131,7 +131,6 @@ CHAT_TEXTS: Texts = {
     "key.export": ("Export the conversation", "Exportar a conversa"),
     "key.settings": ("Settings", "Configurações"),
     "key.newline": ("New line (prompt)", "Nova linha (pergunta)"),
-    "key.copy_selection": ("Copy the selected text", "Copiar o texto selecionado"),
 }
 
 
