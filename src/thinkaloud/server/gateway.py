@@ -75,7 +75,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_s: float = 5.0
     """How often turns without a writer are looked for and ended."""
     lease_s: float = 15.0
-    """A gateway that has not renewed its lease for this long counts as dead, if others share its database."""
+    """A gateway that has not renewed its lease for this long counts as dead, if others share its database.
+
+    All of them must have the same.
+    """
     timeouts: Timeouts = TIMEOUTS
     """How long to wait for providers."""
     full_sync: bool = False
