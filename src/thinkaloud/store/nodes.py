@@ -4,11 +4,7 @@ The clocks of the gateways are not compared with each other, so one that is wron
 
 A lease counts the time in which the database could be reached. While it is away nobody can renew anything:
 when it is back, all gateways have the time to return before one of them is taken for dead. That somebody has
-reached it is known from the rows of all gateways, also of dead ones: one that has just started beside others
-need not wait. If nobody ran for more than half a lease, it cannot know whether the database was away, and
-waits for a whole lease after its start.
-
-All gateways of a database have leases of one length: the time of a renewal follows from the end of its lease.
+reached it is known from the rows of all gateways, also of dead ones.
 """
 
 from collections.abc import Collection
@@ -64,7 +60,11 @@ def gone_nodes(
 ) -> list[str]:
     """Return which of these gateways have left, or had the time of a whole lease to renew theirs and did not.
 
-    `reached_ms` is when the caller has reached the database, by the clock of the database.
+    `reached_ms` is when the caller has reached the database, by the clock of the database. One that has just
+    started beside others need not wait. If none ran for more than half a lease, it cannot know whether the
+    database was away, and waits for a whole lease after its start.
+
+    All gateways have leases of one length: when one was renewed follows from its end.
     """
     now_ms = conn.execute(select(DatabaseNowMs())).scalar_one()
     rows = conn.execute(select(nodes.c.id, nodes.c.started_ms, nodes.c.lease_until_ms)).all()
