@@ -10,6 +10,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.canon import Finish
 from thinkaloud.transcript import Ending
 from thinkaloud.view import LOCALES, OpenState, ThinkingState
+from thinkaloud.view.policy import PRESETS
 from thinkaloud.view.text import tail
 
 ROOT = Path(__file__).parents[1]
@@ -90,3 +91,14 @@ def test_newest_line_of_the_port_is_that_of_the_view_while_a_text_grows() -> Non
     command = ["node", "--input-type=module", "--eval", script, json.dumps(texts)]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert json.loads(run.stdout) == list(map(tail, texts))
+
+
+def test_presets_of_the_contract_are_those_of_the_view() -> None:
+    contract = (ROOT / "docs" / "port.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| `(\w+)` \| `(\w+)` \|$", contract, re.MULTILINE)
+    expected = {
+        (name, policy.while_streaming, policy.after_complete, policy.header)
+        for name, policy in PRESETS.items()
+    }
+    assert set(rows) == expected
+    assert all(policy.auto_close and policy.show_thinking for policy in PRESETS.values())
