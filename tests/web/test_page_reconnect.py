@@ -66,10 +66,11 @@ def test_offline_and_back_loses_nothing(visit: PageVisit) -> None:
     ask(page, "is anybody there")
     visit.context.set_offline(False)
     page.wait_for_selector(".offline", state="hidden")
-    wait_for_answers(page)
+    wait_for_answers(page, 2)
     assert "952" in (page.text_content(".answer >> nth=0") or "")
     expect(page.locator(".link-state:visible")).to_have_count(0)
-    assert page.input_value("#message") == "is anybody there", "a draft is kept while a turn runs"
+    expect(page.locator(".exchange").filter(has_text="is anybody there")).to_have_count(1)
+    assert page.input_value("#message") == "", "what was asked offline has waited, and was sent"
 
 
 def test_a_question_that_does_not_get_through_is_given_back(visit: PageVisit) -> None:

@@ -166,7 +166,9 @@ export class Composer {
 
   /** Shows what waits in this conversation, and has it sent when it is its turn. */
   showQueue(): void {
-    if (this.queue || storedQueue(this.sessionId ?? "")) void this.loadQueue().catch(showError);
+    // While a turn runs a question can wait, also after the connection has gone: the queue is loaded before that.
+    const needed = this.queue || !this.stop.hidden || storedQueue(this.sessionId ?? "");
+    if (needed) void this.loadQueue().catch(showError);
   }
 
   put(text: string): void {
