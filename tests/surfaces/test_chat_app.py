@@ -15,6 +15,7 @@ from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
+    Event,
     Kind,
     Refused,
     TurnStarted,
@@ -315,7 +316,7 @@ def test_image_is_attached_by_command_and_by_pasted_path(tmp_path: Path) -> None
     run_chat(act)
 
 
-def _call_waits(name: str = "shell", arguments: str = '{"command": "rm -rf build"}') -> list[object]:
+def _call_waits(name: str = "shell", arguments: str = '{"command": "rm -rf build"}') -> list[Event]:
     return [
         TurnStarted("", "island"),
         BlockStarted(0, Kind.TOOL_CALL, name, "c1"),
@@ -330,7 +331,7 @@ async def _shown_call(chat: ChatPilot) -> tuple[ApprovalBar, MemoryTurn]:
     await chat.type("Clean up")
     await chat.until(lambda: chat.called("ask"))
     turn = chat.backend.last_turn()
-    turn.say(*_call_waits())  # type: ignore[arg-type]
+    turn.say(*_call_waits())
     bar = chat.chat.query_one(ApprovalBar)
     await chat.until(lambda: bar.has_focus)
     return bar, turn
@@ -386,7 +387,7 @@ def test_keys_typed_into_the_prompt_do_not_approve_a_call() -> None:
         await chat.type("Clean up")
         await chat.until(lambda: chat.called("ask"))
         chat.chat.composer.fill("And wh")
-        chat.backend.last_turn().say(*_call_waits())  # type: ignore[arg-type]
+        chat.backend.last_turn().say(*_call_waits())
         await chat.sees("Run shell?")
         bar = chat.chat.query_one(ApprovalBar)
         await chat.until(lambda: bar.armed)
@@ -407,7 +408,7 @@ def test_approval_in_another_session_is_marked_in_the_list() -> None:
         await chat.until(lambda: chat.called("ask"))
         await chat.press("ctrl+pagedown")
         await chat.sees("Other answer")
-        chat.backend.turns_by_id[chat.backend.last_turn().id].say(*_call_waits())  # type: ignore[arg-type]
+        chat.backend.turns_by_id[chat.backend.last_turn().id].say(*_call_waits())
         await chat.sees(f"{WAITING} ")
         assert "Run shell?" not in chat.text
         await chat.press("ctrl+pageup")
