@@ -8,7 +8,7 @@ FAULTS ?=
 export PYTHON
 
 BIN := .venv/bin
-PAGE := src/thinkaloud/server/static/index.html
+PAGE := src/thinkaloud/gateway/server/static/index.html
 ELEMENT := web/dist/.built
 NODE_CLIENTS := tests/clients/node/node_modules/.all
 NPM := $(shell command -v npm)

@@ -22,10 +22,11 @@ import aiohttp
 import msgspec
 
 from benchmarks.report import Section
-from thinkaloud.canon import BlockGrew, Kind
-from thinkaloud.canon.events import BlockStarted
-from thinkaloud.canon.requests import Request, UserMessage
-from thinkaloud.catalog.rows import (
+from thinkaloud.client import Client, Options, PreparedRequest, stream
+from thinkaloud.core.canon import BlockGrew, Kind
+from thinkaloud.core.canon.events import BlockStarted
+from thinkaloud.core.canon.requests import Request, UserMessage
+from thinkaloud.core.catalog.rows import (
     AuthScheme,
     Model,
     Provider,
@@ -35,7 +36,6 @@ from thinkaloud.catalog.rows import (
     RowSource,
     ThinkingSupport,
 )
-from thinkaloud.client import Client, Options, PreparedRequest, stream
 
 TITLE = "Asking: one chunk of an answer"
 CHUNK_INTERVAL_S = 0.0004

@@ -22,11 +22,11 @@ from tests.postgres_server import PostgresServer
 
 from benchmarks.event_log import insert_running_turns
 from benchmarks.report import machine, table
-from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
-from thinkaloud.store.database import Database
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.engine.postgres import open_postgres
+from thinkaloud.gateway.store.engine.sqlite import open_database
+from thinkaloud.gateway.store.log.event_log import EventLog
 
 DELTAS_PER_SECOND = 80
 CASES = ((1, 200), (2, 100), (3, 67), (4, 50), (2, 200), (3, 200))

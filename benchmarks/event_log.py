@@ -17,7 +17,7 @@ from sqlalchemy import Connection, insert
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.sample_text import words
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -28,11 +28,11 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import DEFAULT_LOG_CONFIG
-from thinkaloud.store.rows import TurnState
-from thinkaloud.store.schema import sessions, turns, users, workspaces
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
+from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_config import DEFAULT_LOG_CONFIG
+from thinkaloud.gateway.store.rows import TurnState
+from thinkaloud.gateway.store.schema import sessions, turns, users, workspaces
 
 TITLE = "Keeping live turns"
 DELTAS_PER_SECOND = 80

@@ -20,7 +20,7 @@ from flet.messaging.session import Session
 from flet.pubsub.pubsub_hub import PubSubHub
 
 from benchmarks.report import Section, table
-from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
 from thinkaloud.surfaces.flutter import KoderThinkingBlock
 
 TITLE = "Streaming in Flutter"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.timing import Timing, race
 from thinkaloud import Entry, Event, Turn, apply
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Finish, Kind, TurnEnded, TurnStarted
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Finish, Kind, TurnEnded, TurnStarted
 
 TITLE = "Folding entries into a turn"
 MAX_GROWTH = 1.5

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.event_log import insert_running_turns
-from thinkaloud.store.database import Batch
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.gateway.store.engine.database import Batch
+from thinkaloud.gateway.store.engine.sqlite import open_database
 
 TURNS = 50
 COMMITS = 200

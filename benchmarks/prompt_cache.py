@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from thinkaloud import Conversation, Options
-from thinkaloud.canon import Usage
-from thinkaloud.catalog import builtin_catalog
+from thinkaloud.core.canon import Usage
+from thinkaloud.core.catalog import builtin_catalog
 from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
 
 TITLE = "Prompt caching in a tool loop"

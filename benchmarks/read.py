@@ -14,15 +14,15 @@ from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.response_bodies import Body, all_bodies
 from benchmarks.timing import Timing, Work, race
 from thinkaloud import Event, Reader, fold
-from thinkaloud.dialects.anthropic_messages import read as anthropic_messages
-from thinkaloud.dialects.bedrock_converse import read as bedrock_converse
-from thinkaloud.dialects.cohere_v2 import read as cohere_v2
-from thinkaloud.dialects.gemini import read as gemini
-from thinkaloud.dialects.ollama import read as ollama
-from thinkaloud.dialects.openai_chat import chunk as openai_chat_chunk
-from thinkaloud.dialects.openai_chat import read as openai_chat
-from thinkaloud.dialects.openai_responses import read as openai_responses
-from thinkaloud.transcript import Ending
+from thinkaloud.core.dialects.anthropic_messages import read as anthropic_messages
+from thinkaloud.core.dialects.bedrock_converse import read as bedrock_converse
+from thinkaloud.core.dialects.cohere_v2 import read as cohere_v2
+from thinkaloud.core.dialects.gemini import read as gemini
+from thinkaloud.core.dialects.ollama import read as ollama
+from thinkaloud.core.dialects.openai_chat import chunk as openai_chat_chunk
+from thinkaloud.core.dialects.openai_chat import read as openai_chat
+from thinkaloud.core.dialects.openai_responses import read as openai_responses
+from thinkaloud.core.transcript import Ending
 
 TITLE = "From bytes to events"
 MAX_MICROSECONDS = 6.0

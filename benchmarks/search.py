@@ -14,9 +14,9 @@ from sqlalchemy import Connection, create_engine, insert, text
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.sample_text import words
-from thinkaloud.store import search
-from thinkaloud.store.rows import Owner, SearchKind
-from thinkaloud.store.schema import messages, metadata, parts, sessions, turns, users, workspaces
+from thinkaloud.gateway.store.rows import Owner, SearchKind
+from thinkaloud.gateway.store.schema import messages, metadata, parts, sessions, turns, users, workspaces
+from thinkaloud.gateway.store.search import search
 
 TITLE = "Searching"
 WORDS_IN_A_BLOCK = 200

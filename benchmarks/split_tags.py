@@ -11,9 +11,9 @@ from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.sample_text import prose
 from benchmarks.tag_splitters import CLOSE, OPEN, PerCharacter, ResplitAll, TagSplitter, pydantic_ai_splitter
 from benchmarks.timing import Timing, Work, race
-from thinkaloud.canon import Kind
-from thinkaloud.dialects import PROFILES
-from thinkaloud.dialects.tags.splitter import make_splitter
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.dialects import PROFILES
+from thinkaloud.core.dialects.tags.splitter import make_splitter
 
 TITLE = "Splitting `<think>` text"
 DELTA_CHARACTERS = 4

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from thinkaloud.canon import Kind
+from thinkaloud.core.canon import Kind
 
 OPEN, CLOSE = "<think>", "</think>"
 

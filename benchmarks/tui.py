@@ -24,11 +24,11 @@ from textual.widgets import Markdown
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.sample_text import prose
-from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
-from thinkaloud.surfaces.tui.answer import AnswerView
-from thinkaloud.surfaces.tui.line_view import LineView
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.core.view import preset
+from thinkaloud.surfaces.tui.text.answer import AnswerView
+from thinkaloud.surfaces.tui.text.line_view import LineView
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import preset
 
 TITLE = "Streaming in a terminal"
 SCREEN = (100, 40)

@@ -20,7 +20,7 @@ from benchmarks.sample_text import words
 from benchmarks.timing import Timing, race
 from thinkaloud import Entry, Turn, apply
 from thinkaloud.agents.watchers import LoopWatcher, TurnWatcher
-from thinkaloud.canon import BlockGrew, BlockStarted, Kind
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Kind
 
 TITLE = "Watching for loops"
 MAX_MISSED = 0.12

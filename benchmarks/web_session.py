@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TITLE = "Opening a long session"
 MAX_MS = 1_000
-STATIC = ROOT / "src" / "thinkaloud" / "server" / "static" / "index.html"
+STATIC = ROOT / "src" / "thinkaloud" / "gateway" / "server" / "static" / "index.html"
 SERVE_COMMAND = ("-m", "thinkaloud", "serve", "--port", "0", "--log-format", "json")
 AT_MS = 1_790_000_000_000
 EXCHANGES_ON_SCREEN = 20

@@ -5,9 +5,9 @@ import re
 
 from thinkaloud.agents import Agent, Run, RunContext, from_function
 from thinkaloud.builtin import run_solver
-from thinkaloud.canon import BlockEnded, ToolFinished
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.catalog import builtin_catalog
+from thinkaloud.core.canon import BlockEnded, ToolFinished
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.catalog import builtin_catalog
 
 
 def checker(task: str) -> str:

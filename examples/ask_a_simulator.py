@@ -2,9 +2,9 @@
 
 import asyncio
 
-from thinkaloud.canon import BlockEnded, BlockGrew
-from thinkaloud.catalog import builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, stream
+from thinkaloud.core.canon import BlockEnded, BlockGrew
+from thinkaloud.core.catalog import builtin_texts, parse_catalog
 from thinkaloud.simulators import run_simulator
 
 SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51"}, {"thinking": "Less 9.", "text": "42"}]

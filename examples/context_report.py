@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from thinkaloud.client import Options, prepare
-from thinkaloud.context import read_conversation
-from thinkaloud.dialects import build_request
+from thinkaloud.core.context import read_conversation
+from thinkaloud.core.dialects import build_request
 
 conversation = read_conversation(Path(__file__).with_name("conversation.json").read_bytes())
 options = Options(tools=conversation.tools)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 import thinkaloud
-from thinkaloud.view import thinking_block
+from thinkaloud.core.view import thinking_block
 
 response = Path(__file__).parent / "responses" / "claude.sse"
 turn = thinkaloud.read(response.read_bytes())

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import thinkaloud
-from thinkaloud.canon import BlockGrew
+from thinkaloud.core.canon import BlockGrew
 
 reader = thinkaloud.Reader()
 turn = thinkaloud.Turn()

@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 from tests.patience import PATIENCE_S
 
-from thinkaloud.server import gateway
-from thinkaloud.server.limits import ProcessLimits
-from thinkaloud.server.process_pool import Computation, ProcessPool
-from thinkaloud.store.log_config import LogConfig
+from thinkaloud.gateway.server import gateway
+from thinkaloud.gateway.server.files.process_pool import Computation, ProcessPool
+from thinkaloud.gateway.server.http.limits import ProcessLimits
+from thinkaloud.gateway.store.log.log_config import LogConfig
 
 
 class PatientSettings(gateway.Settings, frozen=True, kw_only=True):

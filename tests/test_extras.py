@@ -12,7 +12,7 @@ import pytest
 
 import thinkaloud
 from thinkaloud import extras
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.extras import EXTRAS, install_command, installed, refuse_missing_extras
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"

@@ -25,7 +25,7 @@ from thinkaloud.cli import COMMANDS
 from thinkaloud.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
-PAGE = "thinkaloud/server/static/index.html"
+PAGE = "thinkaloud/gateway/server/static/index.html"
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 RECORDING = ROOT / "tests/recordings/anthropic_messages/interleaved_tools/body.sse"
 COMMANDS_TO_TRY = (
@@ -236,7 +236,7 @@ def test_an_installed_wheel_serves_the_page_without_node(installed: Installed, t
 
 
 def test_a_gateway_without_the_page_says_so_at_start(installed: Installed, tmp_path: Path) -> None:
-    static = installed.package / "server" / "static"
+    static = installed.package / "gateway" / "server" / "static"
     static.rename(tmp_path / "static")
     try:
         with serving(installed, tmp_path) as gateway:

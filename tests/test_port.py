@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import Finish
-from thinkaloud.transcript import Ending
-from thinkaloud.view import LOCALES, OpenState, ThinkingState
-from thinkaloud.view.policy import PRESETS
-from thinkaloud.view.text import tail
+from thinkaloud.core.canon import Finish
+from thinkaloud.core.transcript import Ending
+from thinkaloud.core.view import LOCALES, OpenState, ThinkingState
+from thinkaloud.core.view.policy import PRESETS
+from thinkaloud.core.view.text import tail
 
 ROOT = Path(__file__).parents[1]
 WORDS_OF_SURFACES = {
@@ -30,7 +30,7 @@ def test_r113_contract_names_every_state_and_where_the_stories_are() -> None:
         assert f"| `{state}` |" in contract
     for name in ("stories/", "schema.json", "koder_kit/lib/src/ai/thinking_block.dart", "Compose", "SwiftUI"):
         assert name in contract
-    for path in ("src/thinkaloud/view/locales", "stories", "tests/flutter/story_screen.py", "web/src"):
+    for path in ("src/thinkaloud/core/view/locales", "stories", "tests/flutter/story_screen.py", "web/src"):
         assert (ROOT / path).exists()
 
 

@@ -135,8 +135,11 @@ def test_help_loads_neither_http_library_nor_dialects() -> None:
     )
     completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(completed.stdout.splitlines()[-1].split())
-    assert "thinkaloud.cli.console" in modules
-    assert sorted(modules & {"aiohttp", "sqlalchemy", "thinkaloud.catalog", "thinkaloud.dialects"}) == []
+    assert "thinkaloud.cli.output.console" in modules
+    assert (
+        sorted(modules & {"aiohttp", "sqlalchemy", "thinkaloud.core.catalog", "thinkaloud.core.dialects"})
+        == []
+    )
 
 
 def test_every_public_name_exists_and_is_documented() -> None:

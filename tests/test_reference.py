@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from thinkaloud import canon
-from thinkaloud.canon import errors
-from thinkaloud.dialects import DIALECTS, PROFILES
-from thinkaloud.transcript import Block, Ending, Turn
-from thinkaloud.wire import WireLimits
+from thinkaloud.core import canon
+from thinkaloud.core.canon import errors
+from thinkaloud.core.dialects import DIALECTS, PROFILES
+from thinkaloud.core.transcript import Block, Ending, Turn
+from thinkaloud.core.wire import WireLimits
 
 ROOT = Path(__file__).parents[1]
 
@@ -55,8 +55,8 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 
 def test_every_route_and_limit_is_in_the_reference() -> None:
-    from thinkaloud.server.errors import HttpRefusal
-    from thinkaloud.server.routes import ROUTES
+    from thinkaloud.gateway.server.http.errors import HttpRefusal
+    from thinkaloud.gateway.server.http.routes import ROUTES
 
     page = (ROOT / "docs/reference/http.md").read_text("utf-8")
     rows = [f"| `{route.method}` | `{route.path}` | {route.summary} |" for route in ROUTES]

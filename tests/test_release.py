@@ -16,7 +16,7 @@ import thinkaloud
 
 ROOT = Path(__file__).parents[1]
 VERSION = thinkaloud.__version__
-BUILT = ("web/dist", "web/custom-elements.json", "src/thinkaloud/server/static")
+BUILT = ("web/dist", "web/custom-elements.json", "src/thinkaloud/gateway/server/static")
 STAMPS = (".venv/.dev", "web/node_modules/.page", "web/node_modules/.all", "web/dist/.built")
 """What tells `make` that all is installed and built, in this order."""
 NOT_AGAIN = "not every_command"
@@ -64,7 +64,7 @@ def project(tmp_path: Path) -> Path:
     for path in (ROOT / "web/node_modules").iterdir():
         if path.is_dir():
             (tmp_path / "web/node_modules" / path.name).symlink_to(path)
-    for name in (*STAMPS, "src/thinkaloud/server/static/index.html"):
+    for name in (*STAMPS, "src/thinkaloud/gateway/server/static/index.html"):
         (tmp_path / name).touch()
     return tmp_path
 

@@ -10,7 +10,13 @@ from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (("ask", "--model", "builtin/solver", "2+2?"), ("watch",), ("serve", "--port", "0"), ("models",))
-MODULES = ("argparse", "thinkaloud.canon", "thinkaloud.cli.console", "thinkaloud.cli.parser", "tomllib")
+MODULES = (
+    "argparse",
+    "thinkaloud.core.canon",
+    "thinkaloud.cli.output.console",
+    "thinkaloud.cli.parser",
+    "tomllib",
+)
 """What every command imports before it runs."""
 INTERRUPTED_COMMAND = """
 import os, signal, sys

@@ -15,8 +15,8 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from thinkaloud.canon import Entry
-from thinkaloud.surfaces.backend import (
+from thinkaloud.core.canon import Entry
+from thinkaloud.surfaces.chat.backend import (
     DisplayPreferences,
     PastTurn,
     Question,
@@ -25,7 +25,7 @@ from thinkaloud.surfaces.backend import (
     StreamItem,
     TurnCost,
 )
-from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
+from thinkaloud.surfaces.tui.screens.app import ChatApp, ChatOptions
 
 ROOT = Path(__file__).parents[2]
 PICTURE = Path(__file__).with_name("chat.svg")

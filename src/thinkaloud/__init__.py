@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from thinkaloud.agents.conversation import Conversation, Delta
     from thinkaloud.agents.spec import Agent
     from thinkaloud.agents.tools import Tool
-    from thinkaloud.canon import BadOutput, Entry, Event, NotAResponse, Refused, ThinkaloudError
-    from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
     from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
     from thinkaloud.client.output import parse_output
     from thinkaloud.client.prepared_request import Options
     from thinkaloud.client.user_catalog import load_catalog
-    from thinkaloud.context import AnsweredTurn, Context
-    from thinkaloud.dialects import Reader
-    from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
+    from thinkaloud.core.canon import BadOutput, Entry, Event, NotAResponse, Refused, ThinkaloudError
+    from thinkaloud.core.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
+    from thinkaloud.core.context import AnsweredTurn, Context
+    from thinkaloud.core.dialects import Reader
+    from thinkaloud.core.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
 
 __version__ = "0.1.0"
 
@@ -61,15 +61,15 @@ _MODULES = {
     "thinkaloud.agents.conversation": ("Conversation", "Delta"),
     "thinkaloud.agents.spec": ("Agent",),
     "thinkaloud.agents.tools": ("Tool",),
-    "thinkaloud.canon": ("BadOutput", "Entry", "Event", "NotAResponse", "Refused", "ThinkaloudError"),
-    "thinkaloud.canon.requests": ("File", "Image", "ToolDefinition", "ToolMessage", "UserMessage"),
+    "thinkaloud.core.canon": ("BadOutput", "Entry", "Event", "NotAResponse", "Refused", "ThinkaloudError"),
+    "thinkaloud.core.canon.requests": ("File", "Image", "ToolDefinition", "ToolMessage", "UserMessage"),
     "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
     "thinkaloud.client.output": ("parse_output",),
     "thinkaloud.client.prepared_request": ("Options",),
     "thinkaloud.client.user_catalog": ("load_catalog",),
-    "thinkaloud.context": ("AnsweredTurn", "Context"),
-    "thinkaloud.dialects": ("Reader",),
-    "thinkaloud.transcript": ("Block", "Callbacks", "Handler", "Outcome", "Turn", "apply", "fold"),
+    "thinkaloud.core.context": ("AnsweredTurn", "Context"),
+    "thinkaloud.core.dialects": ("Reader",),
+    "thinkaloud.core.transcript": ("Block", "Callbacks", "Handler", "Outcome", "Turn", "apply", "fold"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -79,8 +79,8 @@ def read(data: bytes, dialect: str = "auto", *, model: str = "", tags: str = "")
 
     Raises `NotAResponse` when "auto" recognizes no dialect in the bytes.
     """
-    from thinkaloud.dialects import Reader
-    from thinkaloud.transcript import fold
+    from thinkaloud.core.dialects import Reader
+    from thinkaloud.core.transcript import fold
 
     reader = Reader(dialect, model=model, tags=tags)
     return fold([*reader.feed(data), *reader.close()])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud import __version__
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 DISTRIBUTION = "thinkaloud"
 """The name in package metadata. No package index has it, so nobody is told to install it by name alone."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from thinkaloud.agents.watchers import REPEATING, TurnWatcher
 from thinkaloud.builtin import solve
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind, ToolFinished
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind, ToolFinished
+from thinkaloud.core.transcript import Turn, apply
 
 STREAMS_PER_FAMILY = 12
 """Streams of a family."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from tests.transcript.turn_builders import with_joined_text
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockGrew,
     BlockStarted,
     Entry,
@@ -23,7 +23,7 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.transcript import (
+from thinkaloud.core.transcript import (
     CALL_KINDS,
     Block,
     BlockStatus,
@@ -34,7 +34,7 @@ from thinkaloud.transcript import (
     fold,
     unfold,
 )
-from thinkaloud.view import ThinkingStep, thinking_block, view
+from thinkaloud.core.view import ThinkingStep, thinking_block, view
 
 TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
 """After any other end of a reply its calls are left alone."""

@@ -25,13 +25,13 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, RunLimits
 from thinkaloud.agents.tools import Tool
-from thinkaloud.canon import Entry, Event
-from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.client.retry import RetryPolicy
-from thinkaloud.context import Step
+from thinkaloud.core.canon import Entry, Event
+from thinkaloud.core.canon import requests as canon
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.core.context import Step
 
 PROMPT = "What is it like in Lima?"
 T = TypeVar("T")

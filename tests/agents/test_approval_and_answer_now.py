@@ -29,7 +29,7 @@ from tests.client.upstream import UpstreamRequest
 from thinkaloud.agents.loop import DENIED, SKIPPED_FOR_ANSWER
 from thinkaloud.agents.run import ANSWER_NOW, Run, waits_for_approval
 from thinkaloud.agents.spec import Agent, RunLimits
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BlockGrew,
@@ -41,9 +41,9 @@ from thinkaloud.canon import (
     ToolFinished,
     TurnStarted,
 )
-from thinkaloud.transcript import Approval, Ending, Turn
-from thinkaloud.transcript import BlockStatus as Standing
-from thinkaloud.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript import Approval, Ending, Turn
+from thinkaloud.core.transcript import BlockStatus as Standing
+from thinkaloud.core.transcript.end_events import STOPPED_ERROR
 
 
 async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:

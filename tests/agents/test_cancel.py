@@ -32,10 +32,10 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.run import Run, waits_for_approval
 from thinkaloud.agents.spec import Agent
 from thinkaloud.agents.tools import Tool, from_function
-from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.canon import Entry, TurnEnded, TurnFailed, TurnStarted
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
+from thinkaloud.core.transcript.end_events import STOPPED_ERROR
 
 
 @dataclass(frozen=True)

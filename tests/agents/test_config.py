@@ -14,7 +14,7 @@ from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, AgentFile, FunctionConfig, McpConfig
 from thinkaloud.agents.spec import agent_tree
 from thinkaloud.agents.tools import call_tool
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,13 +13,13 @@ from tests.patience import PATIENCE_S
 import thinkaloud
 from thinkaloud import Agent, Conversation, Options, Refused, Tool, ToolDefinition, ToolMessage
 from thinkaloud.agents import from_function
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Image
-from thinkaloud.catalog import Catalog, builtin_catalog
 from thinkaloud.client import ProviderRefused
-from thinkaloud.context import ContextMode, UnsupportedThoughts
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.catalog import Catalog, builtin_catalog
+from thinkaloud.core.context import ContextMode, UnsupportedThoughts
+from thinkaloud.core.transcript import Ending
 from thinkaloud.simulators import Fault, ScriptedAnswer, ScriptedToolCall
-from thinkaloud.transcript import Ending
 
 CLAUDE = "claude-opus-4.5"
 FIRST = ScriptedAnswer(thinking="Rayleigh.", text="Because it scatters.")

@@ -20,13 +20,13 @@ from tests.dialects.recordings import OWN_RECORDINGS, RECORDINGS, Recording
 
 from thinkaloud.agents.run import ANSWER_NOW, Run, RunContext
 from thinkaloud.agents.spec import Agent
-from thinkaloud.canon import BlockGrew, Entry, Kind, ToolFinished
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
-from thinkaloud.catalog import route as find
-from thinkaloud.catalog.rows import ReplayForm
 from thinkaloud.client.http import Client, ClientEnvironment
-from thinkaloud.context import (
+from thinkaloud.core.canon import BlockGrew, Entry, Kind, ToolFinished
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.catalog import route as find
+from thinkaloud.core.catalog.rows import ReplayForm
+from thinkaloud.core.context import (
     AnsweredTurn,
     Context,
     ContextMode,
@@ -35,9 +35,9 @@ from thinkaloud.context import (
     steps_of,
     write_conversation,
 )
-from thinkaloud.dialects import DIALECTS
+from thinkaloud.core.dialects import DIALECTS
+from thinkaloud.core.transcript import Ending, Turn, apply, unfold
 from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
-from thinkaloud.transcript import Ending, Turn, apply, unfold
 
 KEY_NAME = "AGENTS_KEY"
 SIMULATORS = {

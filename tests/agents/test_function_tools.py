@@ -25,8 +25,8 @@ from thinkaloud.agents.tools import (
     call_tool,
     from_function,
 )
-from thinkaloud.canon import Refused
 from thinkaloud.client.json_schema import MAX_SCHEMA_NODES, inline_references
+from thinkaloud.core.canon import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

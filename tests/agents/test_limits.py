@@ -27,9 +27,9 @@ from tests.agents.scripted_provider import (
 
 from thinkaloud.agents.run import Run
 from thinkaloud.agents.spec import Agent, RunLimits, exceeded_limit
-from thinkaloud.canon import ApprovalAsked, Entry, Kind, Usage
-from thinkaloud.transcript import BlockStatus, Ending, Turn
-from thinkaloud.transcript import Reply as Spent
+from thinkaloud.core.canon import ApprovalAsked, Entry, Kind, Usage
+from thinkaloud.core.transcript import BlockStatus, Ending, Turn
+from thinkaloud.core.transcript import Reply as Spent
 
 
 def limit_message(*, name: str, limit: str, what: str) -> str:

@@ -34,15 +34,15 @@ from thinkaloud.agents.loop import CUT_OFF, NO_ANSWER
 from thinkaloud.agents.run import Run
 from thinkaloud.agents.spec import MAX_ASSISTANT_DEPTH, Agent, agent_tree, assemble, check_unique_tool_names
 from thinkaloud.agents.tools import MAX_RESULT_CHARS, ToolFault, from_function
-from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
-from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.client import entries as plain_entries
 from thinkaloud.client.prepared_request import Options, prepare
-from thinkaloud.context import AnsweredTurn, Step, steps_of
-from thinkaloud.transcript import Block, Ending, Turn
-from thinkaloud.transcript import BlockStatus as Standing
-from thinkaloud.view import thinking_block
+from thinkaloud.core.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
+from thinkaloud.core.canon import requests as canon
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.context import AnsweredTurn, Step, steps_of
+from thinkaloud.core.transcript import Block, Ending, Turn
+from thinkaloud.core.transcript import BlockStatus as Standing
+from thinkaloud.core.view import thinking_block
 
 CLIENT = canon.ToolDefinition("their_map")
 

@@ -31,7 +31,7 @@ from tests.agents.mcp_servers import (
 from thinkaloud.agents import mcp as mcp_module
 from thinkaloud.agents.mcp import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.extras import install_command
 
 SERVER_GONE = ToolOutcome(error="The MCP server shop has disconnected. Continue without its tools.")

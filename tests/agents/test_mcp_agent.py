@@ -18,8 +18,8 @@ from tests.agents.scripted_provider import (
 
 from thinkaloud.agents import McpServer, Toolbox
 from thinkaloud.agents.tools import ToolOutcome, call_tool
-from thinkaloud.canon import Kind
-from thinkaloud.transcript import BlockStatus
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.transcript import BlockStatus
 
 LINES: dict[str, list[Reply]] = {
     PROMPT: [

@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transcript.turn_builders import answer, block, thought, timed_turn
 
-import thinkaloud.catalog
+import thinkaloud.core.catalog
 from thinkaloud.agents.prices import Consumption, Cost, ReplyCost, cost_of, price_of
-from thinkaloud.canon import Event, Kind, ReplyEnded, ToolFinished, TurnStarted, Usage, UsageReported
-from thinkaloud.transcript import Reply, Turn, fold
+from thinkaloud.core.canon import Event, Kind, ReplyEnded, ToolFinished, TurnStarted, Usage, UsageReported
+from thinkaloud.core.transcript import Reply, Turn, fold
 
 CLAUDE = "claude-sonnet-4-5"  # $3 in, $15 out, $0.30 read from the cache, $3.75 written to it, for a million
 USAGE_WITH_REASONING = Usage(input=1_000, output=100, reasoning=60)
 PRICE = "0.0045"
 PROVIDERS: dict[str, dict[str, Any]] = tomllib.loads(
-    (Path(thinkaloud.catalog.__file__).parent / "providers.toml").read_text("utf-8")
+    (Path(thinkaloud.core.catalog.__file__).parent / "providers.toml").read_text("utf-8")
 )["providers"]
 
 

@@ -22,7 +22,9 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, RunLimits
 from thinkaloud.agents.tools import Tool, ToolFault
-from thinkaloud.canon import (
+from thinkaloud.client.api import EventBatch
+from thinkaloud.client.prepared_request import PreparedRequest
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,
@@ -42,14 +44,12 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
-from thinkaloud.catalog import Route
-from thinkaloud.client.api import EventBatch
-from thinkaloud.client.prepared_request import PreparedRequest
-from thinkaloud.context import AnsweredTurn, Context, Step, build, steps_of
-from thinkaloud.dialects import build_request
-from thinkaloud.export import (
+from thinkaloud.core.canon import requests as canon
+from thinkaloud.core.canon.requests import AssistantMessage, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import AnsweredTurn, Context, Step, build, steps_of
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.export import (
     Exchange,
     SessionRecord,
     ThinkingStyle,
@@ -59,7 +59,7 @@ from thinkaloud.export import (
     write_json,
     write_markdown,
 )
-from thinkaloud.transcript import Approval, Block, Turn, apply, events_to_end_turn
+from thinkaloud.core.transcript import Approval, Block, Turn, apply, events_to_end_turn
 
 PROMPT = "Do it."
 DEPTH = 3

@@ -7,7 +7,10 @@ from tests.event_loop import in_event_loop
 
 from thinkaloud.agents.reply import ReplyRunner
 from thinkaloud.agents.spec import Agent
-from thinkaloud.canon import (
+from thinkaloud.client import prepare
+from thinkaloud.client.api import EventBatch
+from thinkaloud.client.prepared_request import PreparedRequest
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -18,10 +21,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.client import prepare
-from thinkaloud.client.api import EventBatch
-from thinkaloud.client.prepared_request import PreparedRequest
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.transcript import Turn, apply
 
 BLOCKS = 50
 

@@ -22,12 +22,12 @@ from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent
 from thinkaloud.agents.tool_results import MAX_IMAGE_BYTES, MAX_IMAGES
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool, from_function
-from thinkaloud.canon.requests import Image, UserMessage
-from thinkaloud.catalog import builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.client.http import Client, ClientEnvironment
-from thinkaloud.context import AnsweredTurn, steps_of
+from thinkaloud.core.canon.requests import Image, UserMessage
+from thinkaloud.core.catalog import builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.context import AnsweredTurn, steps_of
+from thinkaloud.core.transcript import Turn
 from thinkaloud.simulators import run_simulator
-from thinkaloud.transcript import Turn
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 10
 DATA = base64.b64encode(PNG).decode()

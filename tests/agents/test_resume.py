@@ -29,7 +29,7 @@ from tests.agents.scripted_provider import (
 from thinkaloud.agents.loop import DENIED
 from thinkaloud.agents.run import Run, events_to_resume, waits_for_approval
 from thinkaloud.agents.spec import Agent
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -45,10 +45,10 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.transcript import Ending, Turn, apply, fold
-from thinkaloud.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.canon import requests as canon
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.transcript import Ending, Turn, apply, fold
+from thinkaloud.core.transcript.end_events import STOPPED_ERROR
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tests.transcript.turn_builders import answer, block, thought
 
 from thinkaloud.agents import summaries
 from thinkaloud.agents.summaries import BEGINNING_CHARS, END_CHARS, Summaries, prompt_for
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -23,8 +23,8 @@ from thinkaloud.canon import (
     SummaryWritten,
     TurnEnded,
 )
-from thinkaloud.transcript import Turn, fold
-from thinkaloud.view import columns_of, summary_line
+from thinkaloud.core.transcript import Turn, fold
+from thinkaloud.core.view import columns_of, summary_line
 
 LONG = "First I look at the numbers that were given, one by one. " * 20
 

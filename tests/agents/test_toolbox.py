@@ -16,8 +16,8 @@ from thinkaloud.agents import McpServer, Tool, Toolbox, toolbox
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.mcp import ServerDisconnected
 from thinkaloud.agents.tools import ToolFault, ToolOutcome, call_tool
-from thinkaloud.canon import KeyMissing, Refused
-from thinkaloud.canon import requests as canon
+from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.canon import requests as canon
 
 CANARY = "canary-5f2a9c-never-shown"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkaloud.agents.tools import MAX_RESULT_CHARS, Tool, ToolFault, ToolOutcome, call_tool
-from thinkaloud.canon import requests
+from thinkaloud.core.canon import requests
 
 
 def tool(run: Callable[[str], Awaitable[str]], timeout_s: float = 60.0) -> Tool:

@@ -24,7 +24,7 @@ from thinkaloud.agents.watchers import (
     TurnWatcher,
 )
 from thinkaloud.builtin import solve
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,
@@ -42,8 +42,8 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view.labels import notice_text
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view.labels import notice_text
 
 AGAIN = "Wait, let me check that again. "
 ROWS = ("| 0 | 1 |\n", "| 1 | 0 |\n")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import thinkaloud
 from thinkaloud.builtin import SolverServer, run_solver, solve
-from thinkaloud.canon import Finish, Kind, TurnEnded
-from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import AnsweredTurn, Context
-from thinkaloud.transcript import Ending, Turn, fold
+from thinkaloud.core.canon import Finish, Kind, TurnEnded
+from thinkaloud.core.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Catalog, builtin_texts, parse_catalog
+from thinkaloud.core.context import AnsweredTurn, Context
+from thinkaloud.core.transcript import Ending, Turn, fold
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from thinkaloud.canon import BadCatalog
-from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.canon import BadCatalog
+from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 
 REPLAY = '[replays.none]\nform = "none"\n'
 PROVIDER = """

@@ -10,7 +10,7 @@ from anthropic.resources.messages.messages import DEPRECATED_MODELS
 from anthropic.types import ModelParam
 from openai.types.shared import AllModels
 
-from thinkaloud.catalog import Model, builtin_catalog, find_model
+from thinkaloud.core.catalog import Model, builtin_catalog, find_model
 
 CATALOG = builtin_catalog()
 # Retired before the catalog began, served to a few organisations only, or made for audio and screens.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from thinkaloud.canon import NotAResponse
-from thinkaloud.catalog import (
+from thinkaloud.core.canon import NotAResponse
+from thinkaloud.core.catalog import (
     CatalogDifference,
     FieldChange,
     ReportedModel,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.canon import BadCatalog, UnknownModel
-from thinkaloud.canon.requests import ThinkingLevel, ThinkingSetting
-from thinkaloud.catalog import (
+from thinkaloud.core.canon import BadCatalog, UnknownModel
+from thinkaloud.core.canon.requests import ThinkingLevel, ThinkingSetting
+from thinkaloud.core.catalog import (
     Provider,
     Route,
     builtin_catalog,
@@ -378,7 +378,7 @@ def test_thinking_suffix_turns_thinking_on() -> None:
 def test_a_new_provider_is_a_row() -> None:
     """A provider that uses a known dialect needs one TOML table, the one shown in the guide."""
     guide = (Path(__file__).parents[2] / "docs/contributing/provider.md").read_text("utf-8")
-    row = guide.partition('```toml title="src/thinkaloud/catalog/providers.toml"')[2].partition("```")[0]
+    row = guide.partition('```toml title="src/thinkaloud/core/catalog/providers.toml"')[2].partition("```")[0]
     user_catalog = parse_catalog(*builtin_texts(), row)
     chosen = route(user_catalog, "acme/anvil-1", thinking=True, have_key=any_key)
     assert (chosen.provider.base_url, chosen.model_id) == ("https://api.acme.test/v1", "anvil-1")

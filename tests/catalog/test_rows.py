@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.canon.requests import ThinkingParameters
-from thinkaloud.catalog import (
+from thinkaloud.core.canon.requests import ThinkingParameters
+from thinkaloud.core.catalog import (
     Model,
     Provider,
     ReplayForm,
@@ -17,9 +17,9 @@ from thinkaloud.catalog import (
     ThinkingSupport,
     builtin_catalog,
 )
-from thinkaloud.catalog.catalog import find_model
-from thinkaloud.catalog.rows import SAMPLING_PARAMETERS
-from thinkaloud.dialects import DIALECTS, PROFILES
+from thinkaloud.core.catalog.catalog import find_model
+from thinkaloud.core.catalog.rows import SAMPLING_PARAMETERS
+from thinkaloud.core.dialects import DIALECTS, PROFILES
 
 CATALOG = builtin_catalog()
 PAGE = (Path(__file__).parents[2] / "docs/reference/catalog.md").read_text("utf-8")

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from thinkaloud.canon import BudgetTooSmall, ThinkingNotOffered
-from thinkaloud.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
-from thinkaloud.catalog import (
+from thinkaloud.core.canon import BudgetTooSmall, ThinkingNotOffered
+from thinkaloud.core.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
+from thinkaloud.core.catalog import (
     Provider,
     Route,
     ThinkingControl,
@@ -17,8 +17,8 @@ from thinkaloud.catalog import (
     resolve_thinking,
     route,
 )
-from thinkaloud.catalog.levels import LEVEL_BUDGETS, level_for
-from thinkaloud.catalog.thinking import thinks
+from thinkaloud.core.catalog.levels import LEVEL_BUDGETS, level_for
+from thinkaloud.core.catalog.thinking import thinks
 
 CATALOG = builtin_catalog()
 OFF, LOW, MEDIUM, HIGH, MAX = (ThinkingSetting(level=level) for level in ThinkingLevel)

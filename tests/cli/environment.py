@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.patience import PATIENCE_S
 
-from thinkaloud.catalog import Provider, builtin_catalog
+from thinkaloud.core.catalog import Provider, builtin_catalog
 from thinkaloud.simulators import Simulator, run_simulator
 
 KEY = "canary-5f2a9c-never-shown"
@@ -76,7 +76,7 @@ def _wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep commands in this process from saying that a slow commit is not saved."""
     from tests.patient_gateway import PatientSettings  # with the server, which few tests here need
 
-    monkeypatch.setattr("thinkaloud.server.gateway.Settings", PatientSettings)
+    monkeypatch.setattr("thinkaloud.gateway.server.gateway.Settings", PatientSettings)
 
 
 class UserHome:

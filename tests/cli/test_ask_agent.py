@@ -20,9 +20,9 @@ from tests.cli.environment import UserHome, running_simulator, wait_until
 from tests.patience import PATIENCE_S, until_asleep
 
 import thinkaloud.builtin
-from thinkaloud.canon import Refused
 from thinkaloud.cli import main
 from thinkaloud.cli.approvals import approved_tools
+from thinkaloud.core.canon import Refused
 from thinkaloud.simulators import Simulator
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]

@@ -16,7 +16,16 @@ import pytest
 from tests.cli.environment import UserHome
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Finish, Kind, TurnEnded, TurnStarted
+from thinkaloud.core.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Finish,
+    Kind,
+    TurnEnded,
+    TurnStarted,
+)
 from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
 
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"

@@ -13,17 +13,23 @@ from tests.cli.environment import UserHome
 from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import Refused
-from thinkaloud.cli.ask_stored import _interrupts
-from thinkaloud.cli.gateway import ServerChoice, open_backend
-from thinkaloud.cli.gateway.attach import INSIDE
-from thinkaloud.store.file_lock import FileLock, LockHolder, lock_holder, lock_path, publish_address
-from thinkaloud.surfaces.backend import BackendUnreachable, Question
+from thinkaloud.cli.commands.ask_stored import _interrupts
+from thinkaloud.cli.gateway_client import ServerChoice, open_backend
+from thinkaloud.cli.gateway_client.attach import INSIDE
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.file_lock import (
+    FileLock,
+    LockHolder,
+    lock_holder,
+    lock_path,
+    publish_address,
+)
+from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question
 
 SERVE = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
 SESSIONS_OF_HOME = """
 import asyncio, sys
-from thinkaloud.cli.gateway import open_backend
+from thinkaloud.cli.gateway_client import open_backend
 async def main():
     async with open_backend() as client:
         await client.create_session(title=sys.argv[1])
@@ -131,7 +137,7 @@ async def test_gateway_inside_waits_for_the_turns_of_other_commands(home: UserHo
 @in_event_loop
 async def test_lock_without_an_address_is_waited_for(home: UserHome, monkeypatch: pytest.MonkeyPatch) -> None:
     path = lock_path(home.folder / "thinkaloud.db")
-    monkeypatch.setattr("thinkaloud.cli.gateway.attach._START_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("thinkaloud.cli.gateway_client.attach._START_TIMEOUT_S", 0.1)
     with FileLock(path) as lock:
         assert lock.held
         with pytest.raises(Refused, match="serves at no address"):

@@ -10,8 +10,8 @@ from tests.cli.environment import UserHome
 from tests.store.log_fixtures import append_all, entries, new_turn, turn_events
 
 from thinkaloud.cli import main
-from thinkaloud.store import sqlite
-from thinkaloud.store.log import EventLog
+from thinkaloud.gateway.store.engine import sqlite
+from thinkaloud.gateway.store.log.event_log import EventLog
 
 Output = pytest.CaptureFixture[str]
 

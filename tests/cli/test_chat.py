@@ -13,7 +13,7 @@ from tests.cli.tmux import terminal
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
-from thinkaloud.cli.chat import terminal_colours, terminal_theme
+from thinkaloud.cli.commands.chat import terminal_colours, terminal_theme
 from thinkaloud.simulators import Simulator
 
 COMMAND = [sys.executable, "-m", "thinkaloud", "chat"]

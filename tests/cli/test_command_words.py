@@ -4,8 +4,8 @@ import pytest
 from tests.cli.environment import UserHome
 
 from thinkaloud.cli import main
-from thinkaloud.cli.words import TEXTS, command_words
-from thinkaloud.view import LOCALES
+from thinkaloud.cli.output.words import TEXTS, command_words
+from thinkaloud.core.view import LOCALES
 
 Output = pytest.CaptureFixture[str]
 

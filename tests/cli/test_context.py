@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.cli.environment import UserHome, running_simulator
 
-from thinkaloud.canon import ProviderFault
 from thinkaloud.cli import main
 from thinkaloud.client import Options, ask
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.context import read_conversation
+from thinkaloud.core.canon import ProviderFault
+from thinkaloud.core.context import read_conversation
 
 FILE = Path(__file__).parents[2] / "examples/conversation.json"
 Output = pytest.CaptureFixture[str]

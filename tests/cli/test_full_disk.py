@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, cast
 import pytest
 from tests.cli.environment import UserHome
 
-from thinkaloud.canon import Entry, Finish, TurnEnded
-from thinkaloud.cli import follow, main
-from thinkaloud.cli.gateway import GatewayClient
-from thinkaloud.store import disk
-from thinkaloud.surfaces.backend import StorageChanged, StreamItem
+from thinkaloud.cli import main
+from thinkaloud.cli.gateway_client import GatewayClient
+from thinkaloud.cli.output import follow
+from thinkaloud.core.canon import Entry, Finish, TurnEnded
+from thinkaloud.gateway.store.engine import disk
+from thinkaloud.surfaces.chat.backend import StorageChanged, StreamItem
 
 Output = pytest.CaptureFixture[str]
 

@@ -17,13 +17,15 @@ from tests.server.caller import (
     wait_until,
 )
 
-from thinkaloud.canon import Entry, Refused
-from thinkaloud.canon.requests import Image
-from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal, connection
-from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection
-from thinkaloud.server.handlers import transfer
-from thinkaloud.server.process_pool import Computation, UserPlace
-from thinkaloud.surfaces.backend import (
+from thinkaloud.cli.gateway_client import GatewayClient, GatewayRefusal, connection
+from thinkaloud.cli.gateway_client.connection import FixedLocator, GatewayAddress, GatewayConnection
+from thinkaloud.core.canon import Entry, Refused
+from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.transcript import Ending, Turn, apply
+from thinkaloud.core.view import copy_text, gateway_answer
+from thinkaloud.gateway.server.files.process_pool import Computation, UserPlace
+from thinkaloud.gateway.server.handlers import transfer
+from thinkaloud.surfaces.chat.backend import (
     Backend,
     BackendUnreachable,
     DisplayPreferences,
@@ -31,8 +33,6 @@ from thinkaloud.surfaces.backend import (
     Reconnecting,
     StreamItem,
 )
-from thinkaloud.transcript import Ending, Turn, apply
-from thinkaloud.view import copy_text, gateway_answer
 
 PICTURE = Image("image/png", "aGVsbG8=")
 

@@ -10,7 +10,8 @@ import pytest
 from tests.importers.outline import FILES, zipped
 from tests.patience import PATIENCE_S
 
-from thinkaloud.cli import imports, main
+from thinkaloud.cli import main
+from thinkaloud.cli.commands import imports
 
 Output = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("home")

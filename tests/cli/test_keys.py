@@ -17,7 +17,7 @@ from tests.cli.environment import KEY, UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
-from thinkaloud.store.file_lock import FileLock, lock_path, publish_address
+from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_path, publish_address
 
 Output = pytest.CaptureFixture[str]
 

@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 
 import thinkaloud.cli
-from thinkaloud.catalog import builtin_catalog, key_missing_error, route
 from thinkaloud.cli import COMMANDS as ALL_COMMANDS
 from thinkaloud.cli import main
-from thinkaloud.cli.gateway.attach import THIS_HOME, open_backend
+from thinkaloud.cli.gateway_client.attach import THIS_HOME, open_backend
+from thinkaloud.cli.output.portuguese import texts, translate_parser
 from thinkaloud.cli.parser import build_parser, command_nodes
-from thinkaloud.cli.portuguese import texts, translate_parser
 from thinkaloud.client.config import SETTINGS
 from thinkaloud.client.errors import ErrorResponse, refusal_error
-from thinkaloud.surfaces.error_words import error_tables, error_text
+from thinkaloud.core.catalog import builtin_catalog, key_missing_error, route
+from thinkaloud.surfaces.chat.error_words import error_tables, error_text
 
-COMMANDS = Path(thinkaloud.cli.__file__).parent
+PACKAGE = Path(thinkaloud.__file__).parent
+COMMANDS = PACKAGE / "cli" / "commands"
 
 
 def translate_error(text: str) -> str:
@@ -44,14 +45,14 @@ def calls(path: Path, name: str) -> Iterator[ast.Call]:
 
 def refusals() -> Iterator[str]:
     """Yield the texts with which commands refuse something."""
-    for path in COMMANDS.rglob("*.py"):
+    for path in (PACKAGE / "cli").rglob("*.py"):
         for call in calls(path, "Refused"):
             yield template(call.args[0])
 
 
 def key_faults() -> Iterator[str]:
     """Yield the texts that say why a stored key cannot be used."""
-    for call in calls(COMMANDS.parent / "client" / "keys.py", "KeyProblem"):
+    for call in calls(PACKAGE / "client" / "keys.py", "KeyProblem"):
         if call.keywords:
             yield template(call.args[0])
 
@@ -59,7 +60,9 @@ def key_faults() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted({*refusals(), *key_faults()}))
 def test_every_refusal_of_a_command_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
+    assert translate_error(message) != message, (
+        "add the sentence to src/thinkaloud/surfaces/chat/error_words.toml"
+    )
 
 
 @pytest.mark.parametrize("thinking", [True, False])
@@ -75,11 +78,11 @@ def test_error_of_a_missing_key_has_no_english_words(model: str, fault: str, thi
 
 
 GATEWAY_MODULES = (
-    "agents/run.py agents/spec.py catalog/budgets.py client/errors.py client/prepare.py client/response.py "
-    "export/record.py importers/*.py server/commands.py server/handlers/*.py server/import_files.py "
-    "server/prepare.py server/running_turn.py server/turns.py store/agents.py store/branches.py "
-    "store/disk.py store/log.py store/recovery.py store/search.py store/search_query.py store/sessions.py "
-    "store/texts.py store/turns.py"
+    "agents/run.py agents/spec.py client/errors.py client/prepare.py client/response.py "
+    "core/catalog/budgets.py core/export/record.py importers/*.py "
+    "gateway/server/files/imports.py gateway/server/handlers/*.py gateway/server/turns/*.py "
+    "gateway/store/engine/disk.py gateway/store/log/event_log.py gateway/store/log/recovery.py "
+    "gateway/store/queries/*.py gateway/store/search/*.py"
 )
 """What refuses or ends a request that a person makes on the page."""
 FOR_PROGRAMS = (
@@ -93,7 +96,7 @@ FOR_PROGRAMS = (
 
 def gateway_errors() -> Iterator[str]:
     """Yield the sentences with which the gateway refuses a request or ends a turn."""
-    paths = [path for pattern in GATEWAY_MODULES.split() for path in COMMANDS.parent.glob(pattern)]
+    paths = [path for pattern in GATEWAY_MODULES.split() for path in PACKAGE.glob(pattern)]
     calls = (
         node
         for path in paths
@@ -138,7 +141,7 @@ def test_words_of_a_provider_stay_as_they_are(status: int, message: str, remedy:
 
 def findings() -> Iterator[str]:
     """Yield the texts of the findings of `doctor`."""
-    for path in (COMMANDS / "doctor.py", COMMANDS.parent / "store" / "postgres_check.py"):
+    for path in (COMMANDS / "doctor.py", PACKAGE / "gateway/store/engine/postgres_check.py"):
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(function, ast.FunctionDef) and function.name.startswith(("_check", "check")):
                 for node in ast.walk(function):
@@ -149,7 +152,9 @@ def findings() -> Iterator[str]:
 @pytest.mark.parametrize("text", sorted(set(findings())))
 def test_every_finding_of_doctor_has_a_translation(text: str) -> None:
     message = text.replace("{}", "X")
-    assert translate_error(message) != message, "add the sentence to src/thinkaloud/surfaces/error_words.toml"
+    assert translate_error(message) != message, (
+        "add the sentence to src/thinkaloud/surfaces/chat/error_words.toml"
+    )
 
 
 def test_translations_keep_all_gaps() -> None:
@@ -174,7 +179,7 @@ def test_every_text_of_the_help_has_a_translation_and_every_translation_a_text()
         ]
         unchanged = [text for text, other in zip(english, portuguese, strict=True) if text and text == other]
         known = [text for text in unchanged if texts()["help"].get(text) == text]
-        assert unchanged == known, "add the text to src/thinkaloud/surfaces/error_words.toml"
+        assert unchanged == known, "add the text to src/thinkaloud/surfaces/chat/error_words.toml"
         unused -= set(filter(None, english))
     assert [text for text in unused if "{}" not in text] == []
     assert set(texts()["settings"]) == {setting.meaning for setting in SETTINGS.values()}

@@ -26,7 +26,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.cli import main, settings
 from thinkaloud.cli.settings import database_path
 from thinkaloud.extras import install_command
-from thinkaloud.store.file_lock import lock_path
+from thinkaloud.gateway.store.engine.file_lock import lock_path
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]
 TOKEN = re.compile(r"tka_[A-Za-z0-9_-]{43}")

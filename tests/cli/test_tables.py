@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.cli.pager import _screen_lines
-from thinkaloud.cli.table import BOLD_END, BOLD_START, marked_bold, table_lines
-from thinkaloud.view.text import columns_of
+from thinkaloud.cli.output.pager import _screen_lines
+from thinkaloud.cli.output.table import BOLD_END, BOLD_START, marked_bold, table_lines
+from thinkaloud.core.view.text import columns_of
 
 ROWS = [("name", "what it does"), ("one", "a text that is longer than the terminal is wide")]
 SESSIONS = [

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.environment import UserHome
 
 from thinkaloud.cli import main
-from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.gateway.store.engine.database import Database, NotSaved
 
 Output = pytest.CaptureFixture[str]
 
@@ -72,7 +72,7 @@ def test_removal_is_reported_though_its_words_cannot_be_erased(
     async def fail(database: Database) -> bool:
         raise NotSaved("Cannot write to the file: the disk is full.")
 
-    monkeypatch.setattr("thinkaloud.store.delete.erase_deleted", fail)
+    monkeypatch.setattr("thinkaloud.gateway.store.queries.delete.erase_deleted", fail)
     assert main(["users", "add", "ana"]) == 0
     capsys.readouterr()
     assert main(["tokens", "create", "ana"]) == 0

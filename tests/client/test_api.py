@@ -21,10 +21,10 @@ from tests.client.upstream import (
 )
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import BlockGrew, Entry, Event, Refused, TurnEnded, TurnStarted
-from thinkaloud.catalog.rows import AuthScheme
 from thinkaloud.client import Options, ask, ask_sync, entries, monotonic_clock, stream, stream_sync
-from thinkaloud.transcript import Ending, Turn, fold
+from thinkaloud.core.canon import BlockGrew, Entry, Event, Refused, TurnEnded, TurnStarted
+from thinkaloud.core.catalog.rows import AuthScheme
+from thinkaloud.core.transcript import Ending, Turn, fold
 
 WHOLE = (
     b'{"model":"m-1","choices":[{"message":{"role":"assistant","reasoning_content":'

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from thinkaloud.canon.errors import UnsafeAddress
-from thinkaloud.catalog import builtin_catalog, builtin_texts, parse_catalog, route
 from thinkaloud.client import Options, ask
 from thinkaloud.client.address import fill_address
 from thinkaloud.client.http import Client, ClientEnvironment
-from thinkaloud.context import AnsweredTurn
-from thinkaloud.context.replay_rules import issued_by_route
+from thinkaloud.core.canon.errors import UnsafeAddress
+from thinkaloud.core.catalog import builtin_catalog, builtin_texts, parse_catalog, route
+from thinkaloud.core.context import AnsweredTurn
+from thinkaloud.core.context.replay_rules import issued_by_route
+from thinkaloud.core.transcript import Turn
 from thinkaloud.simulators import run_simulator
-from thinkaloud.transcript import Turn
 
 AWS = {
     "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",

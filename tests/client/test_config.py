@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.canon import Refused
 from thinkaloud.client.config import SETTINGS, ConfigFile, language_of, parse_setting, setting_values
 from thinkaloud.client.toml_edit import set_value, unset_value
-from thinkaloud.context import ContextMode
-from thinkaloud.view import RememberScope, preset
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.context import ContextMode
+from thinkaloud.core.view import RememberScope, preset
 
 FILE = """# My settings.
 model = "gpt-5"   # the good one

@@ -24,8 +24,6 @@ from tests.client.upstream import (
     write_request,
 )
 
-from thinkaloud.canon import LimitExceeded, ProviderFault
-from thinkaloud.catalog.rows import Provider
 from thinkaloud.client import (
     Client,
     Options,
@@ -38,7 +36,9 @@ from thinkaloud.client import (
 )
 from thinkaloud.client.errors import read_error_body
 from thinkaloud.client.retry import retry_after_ms
-from thinkaloud.transcript import Turn
+from thinkaloud.core.canon import LimitExceeded, ProviderFault
+from thinkaloud.core.catalog.rows import Provider
+from thinkaloud.core.transcript import Turn
 
 BUSY = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
 

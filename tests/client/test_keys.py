@@ -30,8 +30,6 @@ from tests.client.upstream import (
     sse_event,
 )
 
-from thinkaloud.canon import Entry, KeyMissing, ThinkaloudError
-from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import (
     ClientEnvironment,
     Options,
@@ -43,6 +41,8 @@ from thinkaloud.client import (
 )
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.keys import read_key_file
+from thinkaloud.core.canon import Entry, KeyMissing, ThinkaloudError
+from thinkaloud.core.catalog.rows import AuthScheme, Provider
 
 
 def resolved(reference: str, **environ: str) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from tests.client.upstream import STREAM, UpstreamRequest, serve_upstream
 
-from thinkaloud.catalog import builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask
-from thinkaloud.transcript import Turn
+from thinkaloud.core.catalog import builtin_texts, parse_catalog
+from thinkaloud.core.transcript import Turn
 
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "tests/recordings/openai_chat/deepseek/body.sse"
 GUIDE = (ROOT / "docs/contributing/provider.md").read_text("utf-8")
-ROW = GUIDE.partition('```toml title="src/thinkaloud/catalog/providers.toml"')[2].partition("```")[0]
+ROW = GUIDE.partition('```toml title="src/thinkaloud/core/catalog/providers.toml"')[2].partition("```")[0]
 
 
 def test_a_row_and_a_recording_make_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.canon import (
+from thinkaloud.client.json_schema import checked_schema, schema_violation
+from thinkaloud.client.output import output_schema, parse_output
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
+from thinkaloud.core.canon import (
     BadOutput,
     BlockEnded,
     BlockGrew,
@@ -21,13 +24,10 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.canon.requests import ToolDefinition
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.client.json_schema import checked_schema, schema_violation
-from thinkaloud.client.output import output_schema, parse_output
-from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
-from thinkaloud.dialects import build_request
-from thinkaloud.transcript import Turn, fold
+from thinkaloud.core.canon.requests import ToolDefinition
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.transcript import Turn, fold
 
 
 @dataclass

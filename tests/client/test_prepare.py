@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import (
+from thinkaloud.client import Client, ClientEnvironment, Options, ask, entries, prepare, stream
+from thinkaloud.client.prepared_request import has_key, parse_thinking
+from thinkaloud.core.canon import (
     Entry,
     Event,
     KeyMissing,
@@ -19,13 +21,11 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.canon.requests import Image, ThinkingLevel, ThinkingSetting, ToolDefinition, UserMessage
-from thinkaloud.catalog import Catalog, Provider, builtin_texts, parse_catalog
-from thinkaloud.client import Client, ClientEnvironment, Options, ask, entries, prepare, stream
-from thinkaloud.client.prepared_request import has_key, parse_thinking
-from thinkaloud.context import Context, ContextMode
+from thinkaloud.core.canon.requests import Image, ThinkingLevel, ThinkingSetting, ToolDefinition, UserMessage
+from thinkaloud.core.catalog import Catalog, Provider, builtin_texts, parse_catalog
+from thinkaloud.core.context import Context, ContextMode
+from thinkaloud.core.transcript import Ending
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.transcript import Ending
 
 SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51", "delay_ms": 30}]
 QUESTION = "How much is 17 * 3?"

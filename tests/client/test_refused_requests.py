@@ -10,14 +10,14 @@ import pytest
 from tests.cli.environment import CATALOG_ROWS
 
 import thinkaloud
-from thinkaloud.canon import Kind, NoticeGiven, Refused, ThinkingNotOffered
-from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare, stream
 from thinkaloud.client.errors import ProviderRefused
-from thinkaloud.context import AnsweredTurn, Context, SendStatus, read_conversation
+from thinkaloud.core.canon import Kind, NoticeGiven, Refused, ThinkingNotOffered
+from thinkaloud.core.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.context import AnsweredTurn, Context, SendStatus, read_conversation
+from thinkaloud.core.transcript import Block, BlockStatus, Ending, Outcome, Turn
 from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
-from thinkaloud.transcript import Block, BlockStatus, Ending, Outcome, Turn
 
 WEATHER = ToolDefinition(
     "get_weather", "The weather of a city", '{"type":"object","properties":{"city":{"type":"string"}}}'

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import AnsweredTurn, Context
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Catalog, builtin_texts, parse_catalog
+from thinkaloud.core.context import AnsweredTurn, Context
+from thinkaloud.core.transcript import Ending, Turn
 from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
-from thinkaloud.transcript import Ending, Turn
 
 WEATHER = ToolDefinition(
     "get_weather", "The weather of a city", '{"type":"object","properties":{"city":{"type":"string"}}}'

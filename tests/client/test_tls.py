@@ -29,7 +29,7 @@ from tests.client.upstream import (
 from tests.patience import PATIENCE_S
 
 from thinkaloud.client import Unreachable, ask
-from thinkaloud.transcript import Turn
+from thinkaloud.core.transcript import Turn
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon.requests import Request, UserMessage
-from thinkaloud.catalog.rows import (
+from thinkaloud.client import Client, ClientEnvironment, PreparedRequest, RetryPolicy, Timeouts
+from thinkaloud.core.canon.requests import Request, UserMessage
+from thinkaloud.core.catalog.rows import (
     AuthScheme,
     Model,
     Provider,
@@ -24,7 +25,6 @@ from thinkaloud.catalog.rows import (
     RowSource,
     ThinkingSupport,
 )
-from thinkaloud.client import Client, ClientEnvironment, PreparedRequest, RetryPolicy, Timeouts
 
 KEY = "sk-canary-7f3a91d2"
 FACT = RowSource(as_of="2026-01-01", source="a test")

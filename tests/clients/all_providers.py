@@ -11,7 +11,7 @@ import pytest
 from tests.cli.environment import CATALOG_ROWS
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 
-from thinkaloud.catalog import builtin_catalog
+from thinkaloud.core.catalog import builtin_catalog
 from thinkaloud.simulators import run_simulator
 
 KEY_NAME = "SIMULATED_PROVIDER_KEY"

@@ -14,8 +14,8 @@ from tests.patience import PATIENCE_S
 from tests.server.caller import MODELS, start_gateway
 
 from thinkaloud import fold
-from thinkaloud.canon import TurnFailed
-from thinkaloud.dialects.writer import arguments_object
+from thinkaloud.core.canon import TurnFailed
+from thinkaloud.core.dialects.writer import arguments_object
 
 NODE_CLIENTS = Path(__file__).with_name("node")
 STEPS = 3

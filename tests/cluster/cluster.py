@@ -12,10 +12,10 @@ from tests.store.engines import migrated_template
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.agents.tools import Tool
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.run import start_server
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.run import start_server
+from thinkaloud.gateway.store.engine.postgres import PostgresConfig, PostgresDatabase, open_postgres
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.store.postgres import PostgresConfig, PostgresDatabase, open_postgres
 
 LEASE_S = 3.0
 

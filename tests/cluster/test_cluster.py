@@ -17,16 +17,16 @@ from tests.server.caller import ENDLESS_SCRIPT, Caller, StreamResult, wait_until
 from tests.server.test_agent_turns import LAUNCH, LaunchTool, agent, decide, waiting
 from tests.store.log_fixtures import append_all, entries, new_turn, read_all, turn_events
 
-from thinkaloud.canon import TurnEnded, TurnFailed
-from thinkaloud.server import node
-from thinkaloud.store import follow
-from thinkaloud.store.database import NotSaved
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.recovery import Reaper, recover
-from thinkaloud.store.schema import commands, nodes, turns
-from thinkaloud.transcript import BlockStatus
+from thinkaloud.core.canon import TurnEnded, TurnFailed
+from thinkaloud.core.transcript import BlockStatus
+from thinkaloud.gateway.server import node
+from thinkaloud.gateway.store.engine.database import NotSaved
+from thinkaloud.gateway.store.engine.postgres import open_postgres
+from thinkaloud.gateway.store.log import follow
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.recovery import Reaper, recover
+from thinkaloud.gateway.store.schema import commands, nodes, turns
 
 LONG_SCRIPT = [{"thinking": "one two three " * 60, "text": "Done.", "delay_ms": 10}]
 
@@ -453,7 +453,9 @@ def test_follower_reads_as_many_rows_however_long_the_logs_are() -> None:
 def test_command_for_a_silent_owner_is_answered_with_what_to_do(
     status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thinkaloud.server.commands._OUTCOME_TIMEOUT_S", 0.3 if status == "silent" else 60)
+    monkeypatch.setattr(
+        "thinkaloud.gateway.server.turns.commands._OUTCOME_TIMEOUT_S", 0.3 if status == "silent" else 60
+    )
 
     async def story() -> None:
         async with start_cluster() as cluster:

@@ -11,8 +11,8 @@ from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 from tests.server.caller import Caller, StreamResult, wait_until
 
+from thinkaloud.gateway.store.log.log_config import LogConfig
 from thinkaloud.simulators import run_simulator
-from thinkaloud.store.log_config import LogConfig
 
 SCRIPT = [{"thinking": "again and " * 2_000, "text": "never", "delay_ms": 10}] * 2
 CACHE = LogConfig(retry_s=0.1)

@@ -14,11 +14,11 @@ from tests.postgres_server import PostgresServer, shared_server
 from tests.server.caller import ENDLESS_SCRIPT, wait_until
 from tests.store.engines import migrated_template
 
-from thinkaloud.canon import Refused
 from thinkaloud.cli import main
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.postgres_check import check_postgres
+from thinkaloud.gateway.store.log.log_config import LogConfig
 from thinkaloud.simulators import run_simulator
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.postgres_check import check_postgres
 
 
 @pytest.fixture

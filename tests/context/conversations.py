@@ -8,11 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 import thinkaloud
-from thinkaloud.canon import BlockEnded, BlockStarted, Event, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import AssistantMessage, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import Route, builtin_catalog
-from thinkaloud.catalog import route as find
-from thinkaloud.context import AnsweredTurn, BuildOptions, BuiltRequest, Context, Step, build
+from thinkaloud.core.canon import BlockEnded, BlockStarted, Event, TurnEnded, TurnFailed
+from thinkaloud.core.canon.requests import AssistantMessage, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Route, builtin_catalog
+from thinkaloud.core.catalog import route as find
+from thinkaloud.core.context import AnsweredTurn, BuildOptions, BuiltRequest, Context, Step, build
 
 CATALOG = builtin_catalog()
 WEATHER = ToolDefinition(

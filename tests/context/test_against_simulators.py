@@ -23,10 +23,10 @@ from tests.context.conversations import (
 )
 
 import thinkaloud
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import ThinkingParameters, ToolMessage, UserMessage
-from thinkaloud.catalog import Route
-from thinkaloud.context import (
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import ThinkingParameters, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import (
     AnsweredTurn,
     BuildOptions,
     Context,
@@ -35,11 +35,11 @@ from thinkaloud.context import (
     UnsupportedThoughts,
     build,
 )
-from thinkaloud.dialects import build_request
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.transcript import BlockStatus
 from thinkaloud.simulators import APIS, ScriptedAnswer, ScriptedToolCall
 from thinkaloud.simulators.api import ApiRequest, ServerState, SimulatedApi, first_violation
 from thinkaloud.simulators.seals import SigningKey
-from thinkaloud.transcript import BlockStatus
 
 TAGGED = route("vllm/qwen3-raw")
 BASES = {

@@ -35,7 +35,7 @@ from tests.context.conversations import (
     user_message,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -46,9 +46,9 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.canon.requests import AssistantMessage, ThinkingParameters, ToolMessage, UserMessage
-from thinkaloud.catalog import ReplayForm, ReplayRow, ReplayScope, Route
-from thinkaloud.context import (
+from thinkaloud.core.canon.requests import AssistantMessage, ThinkingParameters, ToolMessage, UserMessage
+from thinkaloud.core.catalog import ReplayForm, ReplayRow, ReplayScope, Route
+from thinkaloud.core.context import (
     AnsweredTurn,
     BuildOptions,
     BuiltRequest,
@@ -60,8 +60,8 @@ from thinkaloud.context import (
     build,
     supports_thinking_blocks,
 )
-from thinkaloud.context.replay_rules import replay_scope
-from thinkaloud.transcript import fold
+from thinkaloud.core.context.replay_rules import replay_scope
+from thinkaloud.core.transcript import fold
 
 KEEP = BuildOptions(mode=ContextMode.KEEP)
 STRIP = BuildOptions(mode=ContextMode.STRIP)

@@ -16,10 +16,10 @@ from tests.context.conversations import (
     user_message,
 )
 
-from thinkaloud.canon.requests import CacheMarks
-from thinkaloud.catalog import Route
-from thinkaloud.context import BuildOptions, Context, build
-from thinkaloud.dialects import build_request
+from thinkaloud.core.canon.requests import CacheMarks
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import BuildOptions, Context, build
+from thinkaloud.core.dialects import build_request
 
 LIMA = CityCall("call_1", "Lima")
 

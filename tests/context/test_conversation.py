@@ -16,7 +16,7 @@ from tests.context.conversations import (
 )
 from tests.context.test_properties import conversations
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -34,8 +34,8 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.context import (
+from thinkaloud.core.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.context import (
     AnsweredTurn,
     Context,
     build,
@@ -43,7 +43,7 @@ from thinkaloud.context import (
     read_conversation,
     write_conversation,
 )
-from thinkaloud.transcript import Turn, apply, fold, unfold
+from thinkaloud.core.transcript import Turn, apply, fold, unfold
 
 BY_HAND = b"""{
   "system": "Be brief.",

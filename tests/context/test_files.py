@@ -18,12 +18,12 @@ from tests.context.conversations import (
 )
 from tests.context.conversations import user_message as user_prompt
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, ToolMessage, UserMessage
-from thinkaloud.catalog import Route
 from thinkaloud.client.files import MAX_BYTES, user_message
-from thinkaloud.context import Context, build
-from thinkaloud.dialects import build_request
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import File, Image, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import Context, build
+from thinkaloud.core.dialects import build_request
 
 PDF = File("application/pdf", "JVBERi0=", "report.pdf")
 WAV = File("audio/wav", "UklGRg==", "voice.wav")

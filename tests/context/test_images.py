@@ -6,10 +6,10 @@ import pytest
 from tests.context.conversations import CLAUDE, DEEPSEEK, KIMI, OLLAMA, route
 from tests.simulators.rule_cases import HttpReply, post_json, with_simulator
 
-from thinkaloud.canon.requests import Image, UserMessage
-from thinkaloud.catalog import Route
-from thinkaloud.context import Context, SendStatus, build
-from thinkaloud.dialects import build_request
+from thinkaloud.core.canon.requests import Image, UserMessage
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import Context, SendStatus, build
+from thinkaloud.core.dialects import build_request
 from thinkaloud.simulators import Simulator
 
 PNG = Image("image/png", "aGk=")

@@ -17,9 +17,9 @@ from tests.context.conversations import (
     user_message,
 )
 
-from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
-from thinkaloud.catalog import ReplayForm, ReplayRow, ReplayScope, Route
-from thinkaloud.context import (
+from thinkaloud.core.canon.requests import AssistantMessage, ToolMessage, UserMessage
+from thinkaloud.core.catalog import ReplayForm, ReplayRow, ReplayScope, Route
+from thinkaloud.core.context import (
     AnsweredTurn,
     BuildOptions,
     BuiltRequest,
@@ -30,9 +30,9 @@ from thinkaloud.context import (
     UnsupportedThoughts,
     build,
 )
-from thinkaloud.context.history import SentTurn, analyse
-from thinkaloud.context.replay_rules import covers, issued_by_route
-from thinkaloud.dialects import build_request
+from thinkaloud.core.context.history import SentTurn, analyse
+from thinkaloud.core.context.replay_rules import covers, issued_by_route
+from thinkaloud.core.dialects import build_request
 
 RANK = list(ReplayScope)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud import context
-from thinkaloud.context import (
+from thinkaloud.core import context
+from thinkaloud.core.context import (
     REASONS,
     AnsweredTurn,
     BuildOptions,
@@ -15,7 +15,7 @@ from thinkaloud.context import (
     SendStatus,
     UnsupportedThoughts,
 )
-from thinkaloud.dialects import DIALECTS
+from thinkaloud.core.dialects import DIALECTS
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/context.md").read_text("utf-8")
 

@@ -2,7 +2,7 @@
 
 from tests.transcript.turn_builders import answer, block, thought, tool_call
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -19,9 +19,9 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
 )
-from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.context import AnsweredTurn, Step, replies_of, steps_of
-from thinkaloud.transcript import BlockStatus, Ending, Turn, fold
+from thinkaloud.core.canon.requests import ToolMessage
+from thinkaloud.core.context import AnsweredTurn, Step, replies_of, steps_of
+from thinkaloud.core.transcript import BlockStatus, Ending, Turn, fold
 
 MESSAGE = Seal("gemini", SealForm.MESSAGE, "{}", "g-1")
 CALLED = ReplyEnded(

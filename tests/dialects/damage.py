@@ -15,9 +15,9 @@ from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
 from tests.wire.aws_encoder import encode_event
 
 from thinkaloud import NotAResponse, Reader, Turn, fold
-from thinkaloud.canon import Kind
-from thinkaloud.dialects import AUTO
-from thinkaloud.wire import Frame
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.dialects import AUTO
+from thinkaloud.core.wire import Frame
 
 WRONG_VALUES: tuple[Any, ...] = (None, 7, 1.5, 3.0, True, "odd", ["odd"], {"odd": 1})
 TEXT_FIELDS = frozenset(

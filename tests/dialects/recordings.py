@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from thinkaloud import Reader, Turn, fold
-from thinkaloud.canon import Event, Seal
-from thinkaloud.dialects import AUTO
-from thinkaloud.transcript import Block
-from thinkaloud.wire import DEFAULT_LIMITS, Frame, NdjsonDecoder, TextDecoder, sniff_framing
+from thinkaloud.core.canon import Event, Seal
+from thinkaloud.core.dialects import AUTO
+from thinkaloud.core.transcript import Block
+from thinkaloud.core.wire import DEFAULT_LIMITS, Frame, NdjsonDecoder, TextDecoder, sniff_framing
 
 ROOT = Path(__file__).parents[2]
 OWN_RECORDINGS = ROOT / "tests" / "recordings"

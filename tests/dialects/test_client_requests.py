@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import (
-    File,
-    Image,
-    ToolCall,
-    ToolDefinition,
-    ToolMessage,
-    UserMessage,
-)
-from thinkaloud.dialects import CLIENT_FORMATS
-from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest, ClientThought
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import File, Image, ToolCall, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.dialects import CLIENT_FORMATS
+from thinkaloud.core.dialects.client_request import ClientAnswer, ClientRequest, ClientThought
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n0000").decode()
 PDF = base64.b64encode(b"%PDF-1.7").decode()

@@ -9,10 +9,10 @@ from tests.wire.aws_encoder import encode_event
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, fold
-from thinkaloud.canon import Event, NoticeGiven, TurnFailed, TurnStarted, UnknownDialect, UnknownProfile
-from thinkaloud.dialects import DIALECTS, PROFILES
-from thinkaloud.transcript import Ending
-from thinkaloud.wire import WireLimits
+from thinkaloud.core.canon import Event, NoticeGiven, TurnFailed, TurnStarted, UnknownDialect, UnknownProfile
+from thinkaloud.core.dialects import DIALECTS, PROFILES
+from thinkaloud.core.transcript import Ending
+from thinkaloud.core.wire import WireLimits
 
 FIRST_BYTES = [
     ("anthropic_messages", b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.dialects.turn_checks import assert_valid_turn
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -23,7 +23,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.core.dialects.emitter import TurnEmitter
 
 KEYS = st.sampled_from(["a", "b", 3, ("tool", 1)])
 TEXTS = st.sampled_from(["", " ", "word", "字"])

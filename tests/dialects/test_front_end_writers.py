@@ -12,7 +12,7 @@ import pytest
 from tests.dialects.test_writers import HEAD, RECORDED, content, stream_bytes, streamable
 
 from thinkaloud import fold
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -29,8 +29,8 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.dialects import CLIENT_FORMATS
-from thinkaloud.dialects.writer import ResponseHead, arguments_object, referenced_turn
+from thinkaloud.core.dialects import CLIENT_FORMATS
+from thinkaloud.core.dialects.writer import ResponseHead, arguments_object, referenced_turn
 
 AI_SDK, AG_UI = "ui_message_stream", "ag_ui"
 END = object()

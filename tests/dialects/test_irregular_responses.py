@@ -10,9 +10,9 @@ from tests.wire.aws_encoder import encode_event
 
 import thinkaloud
 from thinkaloud import Reader, Turn
-from thinkaloud.canon import Kind, SealForm
-from thinkaloud.dialects.payload import has_error, parse_error
-from thinkaloud.transcript import Ending
+from thinkaloud.core.canon import Kind, SealForm
+from thinkaloud.core.dialects.payload import has_error, parse_error
+from thinkaloud.core.transcript import Ending
 
 DONE = b"data: [DONE]\n\n"
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from thinkaloud.dialects.lenient import Count, LenientDecoder, OddFields, Text, decode_object, type_name
+from thinkaloud.core.dialects.lenient import Count, LenientDecoder, OddFields, Text, decode_object, type_name
 
 
 class Inner(msgspec.Struct):

@@ -9,11 +9,11 @@ from tests.linear_time import assert_linear
 from tests.wire.aws_encoder import encode_event
 
 from thinkaloud import NotAResponse, Reader
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Finish, Kind, ReplyEnded
-from thinkaloud.dialects import DIALECTS
-from thinkaloud.dialects.writer import ResponseHead
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.wire import WireLimits
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Finish, Kind, ReplyEnded
+from thinkaloud.core.dialects import DIALECTS
+from thinkaloud.core.dialects.writer import ResponseHead
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.wire import WireLimits
 
 SIZE = 500
 

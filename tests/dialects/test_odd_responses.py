@@ -9,7 +9,7 @@ from tests.dialects.odd_bodies import DONE, blocks, chat, ending, message, read,
 from tests.wire.aws_encoder import encode_event
 
 from thinkaloud import Turn
-from thinkaloud.canon import Kind, SealForm
+from thinkaloud.core.canon import Kind, SealForm
 
 REASONING = {"id": "rs", "type": "reasoning", "summary": [], "content": [{"text": "a"}]}
 MESSAGE = {"id": "msg", "type": "message", "content": [{"type": "output_text", "text": "b"}]}

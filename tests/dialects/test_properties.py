@@ -25,11 +25,11 @@ from tests.dialects.turn_checks import assert_valid_turn, decode_events, encode_
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, Turn, apply, fold
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
-from thinkaloud.dialects import AUTO, DIALECTS
-from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.tags.profiles import find_profile
-from thinkaloud.wire import PLAIN_TEXT, Frame
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
+from thinkaloud.core.dialects import AUTO, DIALECTS
+from thinkaloud.core.dialects.emitter import TurnEmitter
+from thinkaloud.core.dialects.tags.profiles import find_profile
+from thinkaloud.core.wire import PLAIN_TEXT, Frame
 
 REAL_SAMPLE = {
     name: recording for name, recording in list(REAL_BY_NAME.items())[::4] if recording.dialect != AUTO

@@ -10,7 +10,7 @@ from tests.chunks import SPLIT_POINTS, split_at
 from tests.dialects.recordings import RECORDINGS, complete_story, seals_of, turn_as_story
 from tests.recordings.make_eventstreams import streams
 
-from thinkaloud.dialects import AUTO, DIALECTS
+from thinkaloud.core.dialects import AUTO, DIALECTS
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

@@ -10,9 +10,9 @@ from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
 from tests.linear_time import assert_linear
 
 from thinkaloud import Reader
-from thinkaloud.canon import BlockStarted, Kind, TurnEnded, TurnFailed
-from thinkaloud.dialects import DIALECTS
-from thinkaloud.dialects.relay import ByteRelay, RelayRules
+from thinkaloud.core.canon import BlockStarted, Kind, TurnEnded, TurnFailed
+from thinkaloud.core.dialects import DIALECTS
+from thinkaloud.core.dialects.relay import ByteRelay, RelayRules
 
 RULES = {
     name: row.response_format.relay_rules

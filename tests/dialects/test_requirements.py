@@ -6,8 +6,8 @@ import pytest
 from tests.dialects.recordings import RECORDINGS, Recording, complete_story, seals_of, turn_as_story
 
 from thinkaloud import Turn
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Kind, SealForm
-from thinkaloud.transcript import Ending
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Kind, SealForm
+from thinkaloud.core.transcript import Ending
 
 
 def examples(number: str) -> list[Recording]:

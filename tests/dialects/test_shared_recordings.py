@@ -23,9 +23,9 @@ from tests.dialects.recordings import (
 )
 
 from thinkaloud import Turn
-from thinkaloud.canon import Kind, SealForm
-from thinkaloud.dialects import AUTO
-from thinkaloud.transcript import Ending
+from thinkaloud.core.canon import Kind, SealForm
+from thinkaloud.core.dialects import AUTO
+from thinkaloud.core.transcript import Ending
 
 pytestmark = pytest.mark.skipif(not REAL_BY_NAME, reason=MISSING_REASON)
 

@@ -8,8 +8,8 @@ import pytest
 from tests.dialects.odd_bodies import DONE, blocks, cause, chat, ending, read, sse
 
 from thinkaloud import Reader
-from thinkaloud.canon import NotAResponse
-from thinkaloud.wire import Framing, sniff_framing
+from thinkaloud.core.canon import NotAResponse
+from thinkaloud.core.wire import Framing, sniff_framing
 
 START = sse({"choices": [{"delta": {"content": "a"}}]})
 END = sse({"choices": [{"finish_reason": "stop"}]})
@@ -174,7 +174,7 @@ def test_body_after_a_byte_order_mark_is_not_scanned_at_every_read(monkeypatch: 
         scans.append(len(head))
         return sniff_framing(head, final=final)
 
-    monkeypatch.setattr("thinkaloud.dialects.reader.sniff_framing", counted)
+    monkeypatch.setattr("thinkaloud.core.dialects.reader.sniff_framing", counted)
     reader = Reader()
     reader.feed(b'\xef\xbb\xbf{"a":"')
     for _ in range(100):

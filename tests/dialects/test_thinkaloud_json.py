@@ -10,8 +10,8 @@ from tests.dialects.recordings import RECORDINGS, Recording
 
 import thinkaloud
 from thinkaloud import NotAResponse, Turn
-from thinkaloud.canon import Kind
-from thinkaloud.cli.read import turn_as_json
+from thinkaloud.cli.commands.read import turn_as_json
+from thinkaloud.core.canon import Kind
 
 ANSWER: dict[str, Any] = {
     "content": [{"type": "text", "text": "42"}],

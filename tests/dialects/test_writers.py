@@ -8,7 +8,7 @@ import pytest
 from tests.dialects.recordings import REAL_BY_NAME, RECORDINGS, Recording
 
 from thinkaloud import Reader, Turn, apply, fold
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -23,15 +23,15 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.dialects import CLIENT_FORMATS, DIALECTS
-from thinkaloud.dialects.writer import (
+from thinkaloud.core.dialects import CLIENT_FORMATS, DIALECTS
+from thinkaloud.core.dialects.writer import (
     ResponseHead,
     arguments_object,
     referenced_turn,
     shown_blocks,
     thought_reference,
 )
-from thinkaloud.transcript import Ending
+from thinkaloud.core.transcript import Ending
 
 FORMATS = {name: row.response_format for name, row in DIALECTS.items() if row.response_format}
 HEAD = ResponseHead(turn="trn_1", model="any-model", created_s=1_800_000_000)

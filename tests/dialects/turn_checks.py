@@ -3,8 +3,8 @@
 import msgspec
 
 from thinkaloud import Turn, fold
-from thinkaloud.canon import Event, TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.transcript import BlockStatus
+from thinkaloud.core.canon import Event, TurnEnded, TurnFailed, TurnStarted
+from thinkaloud.core.transcript import BlockStatus
 
 
 def assert_valid_turn(events: list[Event]) -> Turn:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.transcript.test_properties import generate_turn, steps_with
 from tests.transcript.turn_builders import with_joined_text
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockSealed,
     BlockStarted,
     Entry,
@@ -20,9 +20,9 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.export import Exchange, SessionRecord
-from thinkaloud.transcript import Turn
+from thinkaloud.core.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.core.export import Exchange, SessionRecord
+from thinkaloud.core.transcript import Turn
 
 HOSTILE_PIECES = [
     *("```", "````", "```python\n", "~~~\n", "\n```\n", "`", "\n", "\n\n", "\r\n", "\r", "\t", " "),

@@ -13,7 +13,7 @@ from tests.export.sessions import HOSTILE_PIECES, RECORDS, TEXTS, normalized_tur
 from tests.linear_time import assert_linear
 from tests.view.turns import STOP, answer_events, assistant_call_events, thought_events, tool_call_events
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockSealed,
     BlockStarted,
@@ -30,8 +30,8 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.export import (
+from thinkaloud.core.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.core.export import (
     Exchange,
     SessionRecord,
     ThinkingStyle,
@@ -39,8 +39,8 @@ from thinkaloud.export import (
     without_thoughts,
     write_markdown,
 )
-from thinkaloud.transcript import Block, Turn
-from thinkaloud.view import LOCALES
+from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.view import LOCALES
 
 LOSSLESS = [ThinkingStyle.DETAILS, ThinkingStyle.MARKERS, ThinkingStyle.CALLOUT]
 STYLES = st.sampled_from(LOSSLESS)

@@ -13,9 +13,9 @@ from tests.export.sessions import session
 from tests.linear_time import assert_linear
 from tests.view.turns import STOP, answer_events, thought_events
 
-from thinkaloud.canon import TurnStarted
-from thinkaloud.export import SessionRecord, ThinkingStyle, read_markdown, write_markdown
-from thinkaloud.export.markdown_safety import without_html
+from thinkaloud.core.canon import TurnStarted
+from thinkaloud.core.export import SessionRecord, ThinkingStyle, read_markdown, write_markdown
+from thinkaloud.core.export.markdown_safety import without_html
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("commonmark").enable("table")]
 ACTIVE = ("html_block", "html_inline", "image")

@@ -11,8 +11,8 @@ from tests.export.sessions import RECORDS, session
 from tests.linear_time import assert_linear
 from tests.view.turns import STOP, answer_events, thought_events
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, Refused, TurnStarted
-from thinkaloud.export import SessionRecord, read_json, write_json
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, Refused, TurnStarted
+from thinkaloud.core.export import SessionRecord, read_json, write_json
 
 STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP)
 

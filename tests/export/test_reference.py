@@ -1,12 +1,12 @@
-"""docs/reference/export.md documents every public name of `thinkaloud.export`."""
+"""docs/reference/export.md documents every public name of `thinkaloud.core.export`."""
 
 from pathlib import Path
 
 import msgspec
 import pytest
 
-import thinkaloud.export as public
-from thinkaloud.export import Exchange, SessionRecord, ThinkingStyle
+import thinkaloud.core.export as public
+from thinkaloud.core.export import Exchange, SessionRecord, ThinkingStyle
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "export.md").read_text(encoding="utf-8")
 

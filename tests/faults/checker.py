@@ -25,8 +25,8 @@ from tests.faults.history import (
     read_histories,
 )
 
-from thinkaloud.canon import Entry, OutOfOrder, TurnEnded, TurnFailed
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import Entry, OutOfOrder, TurnEnded, TurnFailed
+from thinkaloud.core.transcript import Turn, apply
 
 WHOLE = "whole"
 """The end of an answer that is whole, as clients of compatible endpoints are told it."""

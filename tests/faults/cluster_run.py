@@ -21,7 +21,7 @@ from tests.gateway.gateway_process import Caller, GatewayProcess
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 NODES = 3
 LEASE_S = 4.0

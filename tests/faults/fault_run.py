@@ -24,7 +24,7 @@ from tests.gateway.gateway_process import Caller, GatewayProcess, bearer_headers
 from tests.gateway.paced_provider import expected
 from tests.patience import PATIENCE_S
 
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 READERS = 2
 """Readers of each turn."""

@@ -11,9 +11,9 @@ from tests.faults.history import ClientHistory
 from tests.gateway.gateway_process import bearer_headers
 from tests.gateway.paced_provider import expected
 
-from thinkaloud.canon import Entry
-from thinkaloud.dialects.reader import Reader
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.dialects.reader import Reader
+from thinkaloud.core.transcript import Turn, apply
 
 _QUESTION = [{"role": "user", "content": "Go on."}]
 

@@ -21,7 +21,7 @@ from tests.faults.cluster_run import start_cluster_run
 from tests.faults.fault_run import FaultRun, GatewaySetup, Load, Measurements, start_run
 
 from thinkaloud.client import Timeouts
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 RESUME_LIMIT_MS = 300
 """A reader that reconnects to a running gateway."""

@@ -20,7 +20,16 @@ from tests.faults.history import (
     read_histories,
 )
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind, TurnEnded, TurnStarted
+from thinkaloud.core.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Kind,
+    TurnEnded,
+    TurnStarted,
+)
 
 EVENTS: tuple[Event, ...] = (
     TurnStarted(),

@@ -18,9 +18,9 @@ from tests.flutter.test_flutter_app import DESKTOP, PHONE, THOUGHT, Chat
 from tests.patience import PATIENCE_MS
 from tests.web.element_states import STATES
 
-from thinkaloud.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
+from thinkaloud.core.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
+from thinkaloud.core.view import PANEL
 from thinkaloud.surfaces.flutter import KoderThinkingBlock, chat_page
-from thinkaloud.view import PANEL
 
 LOOKS: dict[str, dict[str, Any]] = {
     "320": {"width": 320},

@@ -11,10 +11,10 @@ from msgspec import UNSET, UnsetType
 from tests.flutter.flet_site import FletScreen, Node
 from tests.view.stories import Expected, ExpectedBlock, ExpectedStep, Step, Story, UserAct
 
-from thinkaloud.canon import Entry
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.view import PANEL, read_policy, show_thinking, toggle_all, toggle_thinking
+from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.surfaces.flutter.turn_column import TurnColumn
-from thinkaloud.view import PANEL, read_policy, show_thinking, toggle_all, toggle_thinking
-from thinkaloud.view.labels import TOOL_ICON
 
 ANNOUNCEMENT = "thinking-announcement"
 

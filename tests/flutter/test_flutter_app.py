@@ -12,7 +12,7 @@ from tests.flutter.flet_site import FletScreen, FletSite
 from tests.patience import patient_context
 from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BlockEnded,
@@ -25,15 +25,15 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.surfaces.backend import Question, SessionInfo
-from thinkaloud.surfaces.chat_session import Answerer
+from thinkaloud.core.transcript import Block
+from thinkaloud.surfaces.chat.backend import Question, SessionInfo
+from thinkaloud.surfaces.chat.chat_session import Answerer
+from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.flutter import chat_page, composer_row
 from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
 from thinkaloud.surfaces.flutter.composer_row import ApprovalCard
 from thinkaloud.surfaces.flutter.session_sidebar import SIDEBAR_WIDTH
 from thinkaloud.surfaces.flutter.words import TEXTS
-from thinkaloud.surfaces.screen_words import ScreenWords
-from thinkaloud.transcript import Block
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize

@@ -12,7 +12,7 @@ import flet as ft
 import pytest
 from tests.flutter.flet_site import FletScreen
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,

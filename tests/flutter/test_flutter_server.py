@@ -16,7 +16,7 @@ from tests.flutter.flet_site import FletScreen, FletSite
 from tests.flutter.test_flutter_app import Chat
 from tests.patience import PATIENCE_MS, PATIENCE_S
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.surfaces.flutter import KoderThinkingBlock, system_fonts, web_server
 from thinkaloud.surfaces.flutter.page_tasks import find_session, has_browser
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts, samples_in

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.gateway.paced_provider import run_provider
 
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.keys import REFERENCE_SEPARATOR
+from thinkaloud.core.catalog import builtin_catalog
 
 
 @pytest.fixture(scope="session")

@@ -20,15 +20,15 @@ from tests.gateway import serve_with_settings
 from tests.gateway.gateway_process import GatewayProcess
 from tests.gateway.paced_provider import START_S
 
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(
     [
         "tests.gateway.serve_with_settings",
-        "thinkaloud.server.app",
-        "thinkaloud.store.sqlite",
-        "thinkaloud.store.postgres",
+        "thinkaloud.gateway.server.http.app",
+        "thinkaloud.gateway.store.engine.sqlite",
+        "thinkaloud.gateway.store.engine.postgres",
     ]
 )
 

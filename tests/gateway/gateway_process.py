@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 from tests.gateway.paced_provider import CATALOG_ROW, ROOT, START_S
 
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 
 class GatewayProcess:

@@ -8,9 +8,9 @@ import msgspec
 
 from thinkaloud.cli.database import database_url, open_home_database
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.server import logs
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.run import LOCAL_ONLY, serve
+from thinkaloud.gateway.server import logs
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.run import LOCAL_ONLY, serve
 
 
 def print_url(url: str) -> None:

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.gateway.gateway_process import bearer_headers
 
-from thinkaloud.canon import Entry, TurnEnded, TurnFailed
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import Entry, TurnEnded, TurnFailed
+from thinkaloud.core.transcript import Turn, apply
 
 _entry_decoder = msgspec.json.Decoder(Entry)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)

@@ -10,9 +10,9 @@ from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.stream_record import StreamRecord, follow
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import Kind
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.transcript import Approval, BlockStatus, Ending
 from thinkaloud.simulators import run_simulator
-from thinkaloud.transcript import Approval, BlockStatus, Ending
 
 PUZZLE = "make 24 from 4 7 8 8"
 RUNS = 24

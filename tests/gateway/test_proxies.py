@@ -18,7 +18,7 @@ import pytest
 from tests.gateway.gateway_process import GatewayProcess, bearer_headers
 from tests.patience import PATIENCE_S
 
-from thinkaloud.store.file_lock import lock_holder, lock_path
+from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
 
 GUIDE = (Path(__file__).parents[2] / "docs/how-to/gateway.md").read_text("utf-8")
 NAME = "chat.example.org"

@@ -14,7 +14,7 @@ from tests.gateway.paced_provider import START_S, expected
 from tests.gateway.stalled_reader import MIB, live_readers, stalled_readers
 from tests.gateway.stream_record import StreamRecord, follow
 
-from thinkaloud.server.gateway import Settings
+from thinkaloud.gateway.server.gateway import Settings
 
 LARGE = "r0-c2000-ms0-b1000"
 """Two MB in many entries, more than the socket buffers hold."""

@@ -23,10 +23,10 @@ from tests.gateway.stream_record import StreamRecord, follow
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway
 
-from thinkaloud.canon import TurnStarted
 from thinkaloud.client import Client, RetryPolicy, Timeouts
+from thinkaloud.core.canon import TurnStarted
+from thinkaloud.core.transcript import BlockStatus, Ending
 from thinkaloud.simulators.faults import GARBAGE_BYTES
-from thinkaloud.transcript import BlockStatus, Ending
 
 ROW = """
 [providers.acme]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from thinkaloud.export.record import SessionRecord, turns_of
+from thinkaloud.core.export.record import SessionRecord, turns_of
+from thinkaloud.core.transcript import Block, Turn
 from thinkaloud.importers import HistoryFile, open_history
-from thinkaloud.transcript import Block, Turn
 
 FILES = Path(__file__).with_name("files")
 

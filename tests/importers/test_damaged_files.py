@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.importers.outline import FILES, outline_of_bytes, outline_of_file, zipped
 from tests.importers.test_llm_logs import MESSAGE_TABLES, RESPONSE_TABLES, database
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.importers import DamagedFile, HistoryFile, llm_logs, open_history
 from thinkaloud.importers import files as files_module
 from thinkaloud.importers import json_items as items_module

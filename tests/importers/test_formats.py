@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.importers.outline import FILES, outline, outline_of_bytes, outline_of_file, zipped
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.importers import FORMAT_NAMES, DamagedFile, HistoryFile
 from thinkaloud.importers.json_items import read_items
 

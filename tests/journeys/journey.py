@@ -16,17 +16,17 @@ import msgspec
 import pytest
 from tests.patience import PATIENCE_S
 
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
-from thinkaloud.catalog.rows import ReplayForm
 from thinkaloud.client import entries
 from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
-from thinkaloud.context import AnsweredTurn, Context, ContextMode, Report, SendStatus, Step
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.catalog.rows import ReplayForm
+from thinkaloud.core.context import AnsweredTurn, Context, ContextMode, Report, SendStatus, Step
+from thinkaloud.core.transcript import BlockStatus, Ending, Turn, apply
 from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
-from thinkaloud.transcript import BlockStatus, Ending, Turn, apply
 
 KEY_NAME = "JOURNEY_KEY"
 SIMULATORS = {

@@ -13,8 +13,8 @@ from tests.journeys.journey import (
     start_journey,
 )
 
-from thinkaloud.canon.requests import ToolDefinition, UserMessage
-from thinkaloud.context import ContextMode
+from thinkaloud.core.canon.requests import ToolDefinition, UserMessage
+from thinkaloud.core.context import ContextMode
 
 MODES = pytest.mark.parametrize("mode", list(ContextMode))
 MODEL_PARAMETER = pytest.mark.parametrize("stop", MODEL_CHOICES, ids=lambda stop: stop.model)

@@ -15,9 +15,9 @@ from tests.journeys.journey import (
     start_journey,
 )
 
-from thinkaloud.context import ContextMode
+from thinkaloud.core.context import ContextMode
+from thinkaloud.core.transcript import Ending
 from thinkaloud.simulators import Fault
-from thinkaloud.transcript import Ending
 
 EVENTS = 26
 """More than any of these answers has; a fault after the last event breaks the last one."""

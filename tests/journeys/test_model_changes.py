@@ -13,29 +13,21 @@ from urllib.parse import unquote
 import pytest
 
 import thinkaloud
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Request, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
-from thinkaloud.context import AnsweredTurn, Context, ContextMode, Step
-from thinkaloud.dialects import build_request
-from thinkaloud.simulators import (
-    APIS,
-    ScriptedAnswer,
-    ScriptedToolCall,
-    anthropic_models,
-    bedrock_rules,
-    cohere_rules,
-    deepseek,
-    gemini_rules,
-    groq,
-    kimi,
-    mistral,
-    openai_models,
-    openrouter_rules,
-)
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import Request, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.context import AnsweredTurn, Context, ContextMode, Step
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.transcript import BlockStatus
+from thinkaloud.simulators import APIS, ScriptedAnswer, ScriptedToolCall, deepseek, groq, kimi, mistral
+from thinkaloud.simulators.anthropic import models as anthropic_models
 from thinkaloud.simulators.api import ApiRequest, ServerState, SimulatedApi, first_violation
+from thinkaloud.simulators.bedrock import rules as bedrock_rules
+from thinkaloud.simulators.cohere import rules as cohere_rules
+from thinkaloud.simulators.gemini import rules as gemini_rules
+from thinkaloud.simulators.openai import models as openai_models
+from thinkaloud.simulators.openrouter import rules as openrouter_rules
 from thinkaloud.simulators.seals import SigningKey
-from thinkaloud.transcript import BlockStatus
 
 CONVERSATIONS = int(os.environ.get("JOURNEYS", "3"))
 TURNS = 40

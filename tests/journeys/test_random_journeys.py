@@ -16,7 +16,7 @@ from tests.journeys.journey import (
     start_journey,
 )
 
-from thinkaloud.context import AnsweredTurn, ContextMode
+from thinkaloud.core.context import AnsweredTurn, ContextMode
 from thinkaloud.simulators import Fault
 
 ANSWERS = (

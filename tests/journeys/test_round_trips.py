@@ -17,7 +17,7 @@ from tests.journeys.journey import (
     start_journey,
 )
 
-from thinkaloud.context import ContextMode, read_conversation, write_conversation
+from thinkaloud.core.context import ContextMode, read_conversation, write_conversation
 
 FORMS = pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 MODES = pytest.mark.parametrize("mode", list(ContextMode))

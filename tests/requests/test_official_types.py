@@ -18,10 +18,17 @@ from tests.context.conversations import (
 )
 from tests.requests.typed_dicts import type_mismatch
 
-from thinkaloud.canon.requests import File, Image, OutputFormat, Sampling, ThinkingParameters, UserMessage
-from thinkaloud.catalog import Route
-from thinkaloud.context import BuildOptions, Context, build
-from thinkaloud.dialects import build_request
+from thinkaloud.core.canon.requests import (
+    File,
+    Image,
+    OutputFormat,
+    Sampling,
+    ThinkingParameters,
+    UserMessage,
+)
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import BuildOptions, Context, build
+from thinkaloud.core.dialects import build_request
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

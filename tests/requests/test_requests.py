@@ -34,8 +34,8 @@ from tests.context.conversations import (
     user_message,
 )
 
-from thinkaloud.canon import Refused, UnknownDialect
-from thinkaloud.canon.requests import (
+from thinkaloud.core.canon import Refused, UnknownDialect
+from thinkaloud.core.canon.requests import (
     AssistantMessage,
     Image,
     Message,
@@ -46,10 +46,10 @@ from thinkaloud.canon.requests import (
     ToolMessage,
     UserMessage,
 )
-from thinkaloud.catalog import Route
-from thinkaloud.context import build
-from thinkaloud.dialects import DIALECTS, build_request
-from thinkaloud.dialects.request import set_at_path
+from thinkaloud.core.catalog import Route
+from thinkaloud.core.context import build
+from thinkaloud.core.dialects import DIALECTS, build_request
+from thinkaloud.core.dialects.request import set_at_path
 
 IMAGE = Image("image/png", "aGk=")
 CALL = ToolCall("c1", "get_weather", '{"city": "Lima"}')

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Sampling
-from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling, prepare
-from thinkaloud.dialects import DIALECTS, build_request
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import Sampling
+from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.dialects import DIALECTS, build_request
 
 ALL: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "stop": ("END",), "seed": 7}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.keys import REFERENCE_SEPARATOR
+from thinkaloud.core.catalog import builtin_catalog
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,17 +21,18 @@ from tests.patience import PATIENCE_S
 from tests.patient_gateway import ThreadPool
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
-from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.run import ServeOptions, start_server
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.http.route import ApiRoute
+from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.server.run import ServeOptions, start_server
+from thinkaloud.gateway.store import schema
+from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.engine.postgres import open_postgres
+from thinkaloud.gateway.store.engine.sqlite import open_database
+from thinkaloud.gateway.store.queries import users
+from thinkaloud.gateway.store.rows import Owner, TurnState
 from thinkaloud.simulators import Script, ScriptedAnswer, Simulator, run_simulator
 from thinkaloud.simulators.script import ReceivedPrompt
-from thinkaloud.store import schema, users
-from thinkaloud.store.database import Database
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.rows import Owner, TurnState
-from thinkaloud.store.sqlite import open_database
 
 T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]

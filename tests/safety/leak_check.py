@@ -23,13 +23,14 @@ from tests.safety import key_echo
 from tests.safety.gateway_under_test import GatewayUnderTest, HttpResponse, Pairs, PromptScript, run_gateway
 from tests.server.caller import quick_settings
 
-from thinkaloud.canon import Entry
-from thinkaloud.server import logs
-from thinkaloud.server.auth import new_start_token
-from thinkaloud.server.endpoint import ApiRoute, RouteRequest
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.store import schema, users
-from thinkaloud.store.archive import decode_entries, log_lines
+from thinkaloud.core.canon import Entry
+from thinkaloud.gateway.server import logs
+from thinkaloud.gateway.server.http.auth import new_start_token
+from thinkaloud.gateway.server.http.route import ApiRoute, RouteRequest
+from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.store import schema
+from thinkaloud.gateway.store.log.archive import decode_entries, log_lines
+from thinkaloud.gateway.store.queries import users
 
 PROVIDER_KEYS = {
     "env": "CaNaRy-env-7Qz/4mK+x9Lw=2Vb8Nd5Rt",

@@ -21,10 +21,10 @@ from tests.safety.gateway_under_test import (
     session_file,
 )
 
-from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.store import ids, users
-from thinkaloud.store.rows import Owner
+from thinkaloud.gateway.server.http.route import ApiRoute
+from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.store.queries import ids, users
+from thinkaloud.gateway.store.rows import Owner
 
 TITLE, PROMPT, THOUGHT, ANSWER, AGENT = "owntitle", "ownprompt", "ownthought", "ownanswer", "ownagent"
 NEW_AGENT = {"name": "other", "model": MODEL}

@@ -17,8 +17,8 @@ from tests.safety.attack_texts import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TE
 from tests.safety.gateway_under_test import JSON, run_gateway, session_file
 from tests.safety.text_fields import AGENT, OWN_WORD, SECRET, TEXT_FIELDS, TURNS, VICTIM_WORD, AttackTarget
 
-from thinkaloud.canon import Entry, Kind
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import Entry, Kind
+from thinkaloud.core.transcript import Turn, apply
 
 
 @pytest.fixture(scope="module")

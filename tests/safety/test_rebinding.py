@@ -22,9 +22,9 @@ from tests.safety.attack_requests import (
 )
 from tests.safety.gateway_under_test import ENDLESS_PROMPT, JSON, GatewayUnderTest, Pairs, run_gateway
 
-from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
-from thinkaloud.server.run import LOCAL_ONLY
+from thinkaloud.gateway.server.http.route import ApiRoute
+from thinkaloud.gateway.server.http.routes import COMPATIBLE_ROUTES, ROUTES
+from thinkaloud.gateway.server.run import LOCAL_ONLY
 
 
 class RebindingTarget(NamedTuple):

@@ -17,7 +17,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from tests.safety.gateway_under_test import MODEL, WAIT_S, GatewayUnderTest, Person, run_gateway, session_file
 
-from thinkaloud.server.routes import ROUTES
+from thinkaloud.gateway.server.http.routes import ROUTES
 
 SEED = 20261116
 EXAMPLES = 15

@@ -32,9 +32,9 @@ from tests.safety.leak_check import (
     find_leaks,
 )
 
-from thinkaloud.server import logs
-from thinkaloud.server.auth import new_start_token
-from thinkaloud.store.file_lock import lock_holder, lock_path
+from thinkaloud.gateway.server import logs
+from thinkaloud.gateway.server.http.auth import new_start_token
+from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tests.safety.gateway_under_test import (
     HttpResponse,
 )
 
-from thinkaloud.store import ids, users
+from thinkaloud.gateway.store.queries import ids, users
 
 USERS = ("ana", "ben", "eve")
 WORKSPACES = ("red", "blue")

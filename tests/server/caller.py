@@ -16,16 +16,16 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.agents.tools import Tool
-from thinkaloud.canon import Entry
-from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Client, RetryPolicy, Timeouts
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.limits import GatewayLimits
-from thinkaloud.server.run import start_server
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.http.limits import GatewayLimits
+from thinkaloud.gateway.server.run import start_server
+from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
+from thinkaloud.gateway.store.log.log_config import LogConfig
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
-from thinkaloud.transcript import Turn, apply
 
 MODELS = {
     "vllm": "vllm/qwen3-8b",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.keys import REFERENCE_SEPARATOR
+from thinkaloud.core.catalog import builtin_catalog
 
 CANARY = "canary-5f2a9c-never-shown"
 

@@ -13,11 +13,11 @@ import msgspec
 from sqlalchemy import Connection
 from tests.patience import PATIENCE_S
 
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server.endpoint import Access, ApiRoute, Resource, RouteRequest, RouteResponse
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.run import LOCAL_ONLY, ServeOptions, start_server
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.http.route import Access, ApiRoute, Resource, RouteRequest, RouteResponse
+from thinkaloud.gateway.server.run import LOCAL_ONLY, ServeOptions, start_server
+from thinkaloud.gateway.store.engine.sqlite import open_database
 
 T = TypeVar("T")
 NOW_MS = 1_700_000_000_000

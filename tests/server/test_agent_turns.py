@@ -9,8 +9,8 @@ from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.agents.tools import from_function
-from thinkaloud.canon import Kind, TurnFailed
-from thinkaloud.transcript import Approval, BlockStatus, Ending
+from thinkaloud.core.canon import Kind, TurnFailed
+from thinkaloud.core.transcript import Approval, BlockStatus, Ending
 
 SUM = {"name": "calculator", "arguments": {"expression": "17 * 3 - 9"}}
 SUMS = [

@@ -16,14 +16,14 @@ import uvloop
 from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, TEST_ROUTES, GatewayThread, Headers, read_response, run_gateway
 
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server.app import CSP, create_app
-from thinkaloud.server.auth import ListenConfig
-from thinkaloud.server.endpoint import ApiRoute, Grant
-from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.http_limits import LimitedHttpProtocol
-from thinkaloud.server.limits import GatewayLimits
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.gateway.server.gateway import Gateway, Settings
+from thinkaloud.gateway.server.http.app import CSP, create_app
+from thinkaloud.gateway.server.http.auth import ListenConfig
+from thinkaloud.gateway.server.http.http_limits import LimitedHttpProtocol
+from thinkaloud.gateway.server.http.limits import GatewayLimits
+from thinkaloud.gateway.server.http.route import ApiRoute, Grant
+from thinkaloud.gateway.store.engine.sqlite import open_database
 
 MAX_BODY_BYTES = 60_000
 DEEP = 25_000

@@ -11,22 +11,22 @@ from sqlalchemy import Connection
 from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, NOW_MS, GatewayThread, api_key, bearer, run_gateway
 
-from thinkaloud.canon import Refused
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server.auth import (
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.gateway.server.gateway import Gateway
+from thinkaloud.gateway.server.http.auth import (
     Authenticator,
     ListenConfig,
     hash_token,
     loopback_address,
     new_start_token,
 )
-from thinkaloud.server.gateway import Gateway
-from thinkaloud.server.peer_process import peer_uid
-from thinkaloud.server.run import ServeOptions, bind_socket, start_server
-from thinkaloud.store import agents, ids, sessions, turns, users
-from thinkaloud.store.rows import AgentSpec, Owner, Session, User
-from thinkaloud.store.sqlite import open_database
-from thinkaloud.store.turns import TurnRequest
+from thinkaloud.gateway.server.http.peer_process import peer_uid
+from thinkaloud.gateway.server.run import ServeOptions, bind_socket, start_server
+from thinkaloud.gateway.store.engine.sqlite import open_database
+from thinkaloud.gateway.store.queries import agents, ids, sessions, turns, users
+from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.rows import AgentSpec, Owner, Session, User
 
 Form = Callable[[str], tuple[str, str]]
 FORMS = pytest.mark.parametrize("form", [bearer, api_key])

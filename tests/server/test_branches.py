@@ -8,10 +8,10 @@ from sqlalchemy import Connection, text
 from tests.event_loop import in_event_loop
 from tests.server.caller import Caller, start_gateway
 
-from thinkaloud.cli.gateway import GatewayClient
-from thinkaloud.store import branches, sessions, turns
-from thinkaloud.store.rows import TurnRow
-from thinkaloud.surfaces.backend import Question
+from thinkaloud.cli.gateway_client import GatewayClient
+from thinkaloud.gateway.store.queries import branches, sessions, turns
+from thinkaloud.gateway.store.rows import TurnRow
+from thinkaloud.surfaces.chat.backend import Question
 
 SCRIPT = [{"thinking": f"Thought {number}.", "text": f"Answer {number}."} for number in range(12)]
 

@@ -19,8 +19,8 @@ from tests.dialects.recordings import RECORDINGS, Recording
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway
 
-from thinkaloud.server import entry_feed
-from thinkaloud.transcript.turn import SEPARATOR
+from thinkaloud.core.transcript.turn import SEPARATOR
+from thinkaloud.gateway.server.streams import entry_feed
 
 ROW = """
 [providers.acme]

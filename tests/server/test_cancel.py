@@ -9,8 +9,8 @@ from tests.client.upstream import STREAM, UpstreamRequest, chat_delta, serve_ups
 from tests.patience import PATIENCE_S
 from tests.server.caller import ACME, ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
 
-from thinkaloud.canon import TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.transcript import BlockStatus, Ending
+from thinkaloud.core.canon import TurnEnded, TurnFailed, TurnStarted
+from thinkaloud.core.transcript import BlockStatus, Ending
 
 
 async def cancelled(caller: Caller, turn: str, status: int = 202) -> str:

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select
 from tests.patience import PATIENCE_S
 from tests.server.caller import SCRIPT, Caller, quick_settings, start_gateway
 
-from thinkaloud.server.endpoints import place
-from thinkaloud.store.schema import sessions, turns
+from thinkaloud.gateway.server.compatible import place
+from thinkaloud.gateway.store.schema import sessions, turns
 
 CLAUDE_CODE = {"User-Agent": "claude-cli/2.1.197 (external, sdk-cli)", "X-Claude-Code-Session-Id": "s-1"}
 

@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import select
 from tests.server.caller import ANSWER, MODELS, SCRIPT, SLOW_SCRIPT, THOUGHT, Caller, start_gateway
 
-from thinkaloud.dialects.openai_chat import parse_request
-from thinkaloud.server.endpoints import place
-from thinkaloud.server.endpoints.history import read_history
-from thinkaloud.store.client_turns import find_answers
-from thinkaloud.store.rows import Owner
-from thinkaloud.store.schema import turns
+from thinkaloud.core.dialects.openai_chat import parse_request
+from thinkaloud.gateway.server.compatible import place
+from thinkaloud.gateway.server.compatible.history import read_history
+from thinkaloud.gateway.store.queries.client_turns import find_answers
+from thinkaloud.gateway.store.rows import Owner
+from thinkaloud.gateway.store.schema import turns
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")

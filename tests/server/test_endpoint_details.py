@@ -17,12 +17,12 @@ from tests.server.caller import (
     wait_until,
 )
 
-from thinkaloud.canon import BadCatalog
-from thinkaloud.catalog import builtin_texts, parse_catalog
-from thinkaloud.catalog.routing import route
-from thinkaloud.server.endpoints import respond
-from thinkaloud.server.response import send_in_time
-from thinkaloud.server.routes import COMPATIBLE_ROUTES
+from thinkaloud.core.canon import BadCatalog
+from thinkaloud.core.catalog import builtin_texts, parse_catalog
+from thinkaloud.core.catalog.routing import route
+from thinkaloud.gateway.server.compatible import respond
+from thinkaloud.gateway.server.http.response import send_in_time
+from thinkaloud.gateway.server.http.routes import COMPATIBLE_ROUTES
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")

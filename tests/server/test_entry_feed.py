@@ -8,11 +8,11 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import ANSWER, SCRIPT, THOUGHT, start_gateway, wait_until
 
-from thinkaloud.canon import BlockGrew, Entry
-from thinkaloud.server import entry_feed
-from thinkaloud.server.entry_feed import EntryFeed
-from thinkaloud.store.live_log import LogSpan
-from thinkaloud.store.rows import TurnState
+from thinkaloud.core.canon import BlockGrew, Entry
+from thinkaloud.gateway.server.streams import entry_feed
+from thinkaloud.gateway.server.streams.entry_feed import EntryFeed
+from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.rows import TurnState
 
 
 def test_feed_returns_entries_in_order_and_none_after_its_time() -> None:

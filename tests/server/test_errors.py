@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 import thinkaloud
-from thinkaloud.canon import ProviderFault, Refused
-from thinkaloud.server.errors import (
+from thinkaloud.core.canon import ProviderFault, Refused
+from thinkaloud.gateway.server.http.errors import (
     REFUSAL_CODES,
     HttpRefusal,
     MethodNotAllowed,
     NotFound,
     error_response,
 )
-from thinkaloud.store.database import NotSaved
+from thinkaloud.gateway.store.engine.database import NotSaved
 
 ErrorType = TypeVar("ErrorType", bound=Exception)
 

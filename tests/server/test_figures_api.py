@@ -8,9 +8,9 @@ from sqlalchemy import Connection, text
 from tests.server.caller import Caller, start_gateway
 from tests.server.test_hidden_thinking import restricted_caller
 
-from thinkaloud.server.handlers import figures
-from thinkaloud.store.figures import DAY_MS, sum_figures
-from thinkaloud.store.rows import Owner, ThinkingShown
+from thinkaloud.gateway.server.handlers import figures
+from thinkaloud.gateway.store.queries.figures import DAY_MS, sum_figures
+from thinkaloud.gateway.store.rows import Owner, ThinkingShown
 
 SHORT = {"thinking": "one two three four", "text": "Done.", "delay_ms": 20}
 LONG = {

@@ -9,13 +9,13 @@ from sqlalchemy import Connection, text
 from tests.patience import PATIENCE_S
 from tests.server.caller import SLOW_SCRIPT, quick_settings, start_gateway, wait_until
 
-from thinkaloud.canon import Refused
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server.gateway import Gateway
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.store.database import NotSaved
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.gateway.server.gateway import Gateway
+from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.store.engine.database import NotSaved
+from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
+from thinkaloud.gateway.store.log.log_config import LogConfig
 
 
 def test_healthz_and_readyz(tmp_path: Path) -> None:

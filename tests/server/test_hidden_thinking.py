@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from tests.dialects.recordings import RECORDINGS
 from tests.server.caller import Caller, start_gateway
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -27,9 +27,10 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.server.endpoint import ApiRoute
-from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
-from thinkaloud.server.thought_filter import (
+from thinkaloud.core.transcript import fold_entries, unfold
+from thinkaloud.gateway.server.http.route import ApiRoute
+from thinkaloud.gateway.server.http.routes import COMPATIBLE_ROUTES, ROUTES
+from thinkaloud.gateway.server.streams.thought_filter import (
     PROMPT_OF,
     ThoughtFilter,
     hide_in_entries,
@@ -38,9 +39,8 @@ from thinkaloud.server.thought_filter import (
     shown_to_agents,
     used_prompts,
 )
-from thinkaloud.store import users
-from thinkaloud.store.rows import ThinkingShown, TurnRow, TurnState
-from thinkaloud.transcript import fold_entries, unfold
+from thinkaloud.gateway.store.queries import users
+from thinkaloud.gateway.store.rows import ThinkingShown, TurnRow, TurnState
 
 SECRET = "canarythought"
 SCRIPT: list[dict[str, Any]] = [

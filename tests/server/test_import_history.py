@@ -15,14 +15,23 @@ from tests.importers.test_llm_logs import RESPONSE_TABLES, database
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.canon import Entry, Finish, Refused, ReplyEnded, TurnEnded, TurnStarted, Usage, UsageReported
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.export.record import Exchange, SessionRecord, write_json
-from thinkaloud.server import import_files
-from thinkaloud.server.errors import PayloadTooLarge
-from thinkaloud.server.limits import MIB, GatewayLimits, ProcessLimits
-from thinkaloud.store import sessions, users
-from thinkaloud.store.rows import Session
+from thinkaloud.core.canon import (
+    Entry,
+    Finish,
+    Refused,
+    ReplyEnded,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.export.record import Exchange, SessionRecord, write_json
+from thinkaloud.gateway.server.files import imports as import_files
+from thinkaloud.gateway.server.http.errors import PayloadTooLarge
+from thinkaloud.gateway.server.http.limits import MIB, GatewayLimits, ProcessLimits
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.rows import Session
 
 SAMPLES = sorted(path for path in FILES.iterdir() if path.suffix != ".story")
 

@@ -11,11 +11,11 @@ import pytest
 from tests.cli.environment import CATALOG_ROWS
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
-from thinkaloud.catalog import builtin_catalog
-from thinkaloud.server.gateway import Gateway
-from thinkaloud.server.run import start_server
+from thinkaloud.core.catalog import builtin_catalog
+from thinkaloud.gateway.server.gateway import Gateway
+from thinkaloud.gateway.server.run import start_server
+from thinkaloud.gateway.store.engine.sqlite import open_database
 from thinkaloud.simulators import Script, Simulator, run_simulator
-from thinkaloud.store.sqlite import open_database
 
 STEPS = 3
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

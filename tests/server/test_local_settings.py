@@ -9,9 +9,9 @@ import pytest
 from tests.server.caller import quick_settings, start_gateway
 
 from thinkaloud.client.config import ConfigFile
-from thinkaloud.store import preferences, users
-from thinkaloud.store.rows import Preferences
-from thinkaloud.view import preset
+from thinkaloud.core.view import preset
+from thinkaloud.gateway.store.queries import preferences, users
+from thinkaloud.gateway.store.rows import Preferences
 
 
 def values(path: Path) -> dict[str, object]:

@@ -9,8 +9,8 @@ from tests.server.caller import start_gateway
 from tests.server.test_agent_turns import agent
 from tests.transcript.turn_builders import with_joined_text
 
-from thinkaloud.canon import Entry
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import Turn, apply
 
 CALL = {"name": "calculator", "arguments": {"expression": "17 * 3 - 9"}}
 REPLIES = [

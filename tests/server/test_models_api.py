@@ -7,8 +7,8 @@ import msgspec
 from tests.server.caller import start_gateway
 from tests.server.conftest import CANARY
 
-from thinkaloud.catalog import ThinkingSupport, builtin_catalog, find_model
 from thinkaloud.client.local_servers import connect_all
+from thinkaloud.core.catalog import ThinkingSupport, builtin_catalog, find_model
 
 
 def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from thinkaloud.server import openapi
-from thinkaloud.server.endpoint import Access, ApiRoute, NoQuery
-from thinkaloud.server.errors import HttpRefusal
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.store import ids
+from thinkaloud.gateway.server.http import openapi
+from thinkaloud.gateway.server.http.errors import HttpRefusal
+from thinkaloud.gateway.server.http.route import Access, ApiRoute, NoQuery
+from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.store.queries import ids
 
 DOCUMENT: dict[str, Any] = json.loads(openapi.document(ROUTES))
 KEYS = [f"{route.method} {route.path}" for route in ROUTES]

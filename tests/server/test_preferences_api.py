@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from tests.server.caller import start_gateway
 
-from thinkaloud.store import users
-from thinkaloud.view import Policy, preset
+from thinkaloud.core.view import Policy, preset
+from thinkaloud.gateway.store.queries import users
 
 
 def test_r055_preferences_survive_sessions_and_restarts(tmp_path: Path) -> None:

@@ -12,11 +12,16 @@ from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 from tests.server.caller import wait_until
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.server.files.process_pool import Computation, ProcessFailed, ProcessPool
+from thinkaloud.gateway.server.http.errors import (
+    BadRequest,
+    PayloadTooLarge,
+    ServiceUnavailable,
+    TooManyRequests,
+)
+from thinkaloud.gateway.server.http.limits import MIB, ProcessLimits
 from thinkaloud.importers import DamagedFile
-from thinkaloud.server.errors import BadRequest, PayloadTooLarge, ServiceUnavailable, TooManyRequests
-from thinkaloud.server.limits import MIB, ProcessLimits
-from thinkaloud.server.process_pool import Computation, ProcessFailed, ProcessPool
 
 
 @pytest.fixture(autouse=True)
@@ -187,8 +192,8 @@ async def test_lower_limits_of_the_operator_stay() -> None:
     script = f"""
 import asyncio
 from tests.server.test_process_pool import allocate, run
-from thinkaloud.server.limits import ProcessLimits
-from thinkaloud.server.process_pool import ProcessPool
+from thinkaloud.gateway.server.http.limits import ProcessLimits
+from thinkaloud.gateway.server.files.process_pool import ProcessPool
 
 async def main():
     pool = ProcessPool(ProcessLimits(output_bytes={8 * MIB}), 4)

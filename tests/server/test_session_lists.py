@@ -7,7 +7,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, start_gateway
 
-from thinkaloud.server.endpoints.client_identity import MAX_CLIENT_CHARACTERS, client_name
+from thinkaloud.gateway.server.compatible.client_identity import MAX_CLIENT_CHARACTERS, client_name
 
 
 @pytest.mark.parametrize(

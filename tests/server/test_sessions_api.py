@@ -8,7 +8,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, SLOW_SCRIPT, start_gateway
 
-from thinkaloud.server.handlers import sessions as session_handlers
+from thinkaloud.gateway.server.handlers import sessions as session_handlers
 
 
 def test_page_of_long_messages_is_cut_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

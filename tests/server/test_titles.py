@@ -8,7 +8,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.server.caller import MODELS, SCRIPT, THOUGHT, Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.server.titles import title_prompt
+from thinkaloud.gateway.server.turns.titles import title_prompt
 
 QUESTION = "How much is 17 * 3 - 9? Explain."
 TITLE_SCRIPT: list[Any] = [*SCRIPT, {"text": '\n "A sum with a product"\nI hope you like it.'}]

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from thinkaloud import fold
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -25,8 +25,8 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.server.tracing import turn_span
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.gateway.server.turns.tracing import turn_span
 
 THOUGHT, ANSWER = "canary of a thought", "canary of an answer"
 
@@ -131,7 +131,7 @@ def test_opentelemetry_is_not_imported_without_a_tracer() -> None:
     code = """
 import sys
 from thinkaloud import Turn
-from thinkaloud.server.tracing import turn_span
+from thinkaloud.gateway.server.turns.tracing import turn_span
 with turn_span(model="m", provider="p") as span:
     span.record_end(Turn())
 print([name for name in sys.modules if name.startswith("opentelemetry")])

@@ -16,12 +16,12 @@ from sqlalchemy import Connection
 from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway, wait_until
 
-from thinkaloud.canon import Entry, Finish, TurnEnded, TurnStarted
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.server.handlers import transfer
-from thinkaloud.store import sessions, users
-from thinkaloud.store.finish import finished_from_entries, save_imported
-from thinkaloud.store.turns import TurnRequest
+from thinkaloud.core.canon import Entry, Finish, TurnEnded, TurnStarted
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.gateway.server.handlers import transfer
+from thinkaloud.gateway.store.log.finish import finished_from_entries, save_imported
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.queries.turns import TurnRequest
 
 SCRIPT: list[dict[str, Any]] = [
     {

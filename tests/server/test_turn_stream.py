@@ -29,19 +29,19 @@ from tests.server.caller import (
     wait_until,
 )
 
-from thinkaloud.canon import Entry, Finish, TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.server.run import LOCAL_ONLY, bind_socket
-from thinkaloud.store import sessions, turns, users
-from thinkaloud.store.database import NotSaved
-from thinkaloud.store.finish import drop_timing, finished_from_entries, save_imported
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.recovery import Reaper, recover
-from thinkaloud.store.rows import TurnRow
-from thinkaloud.store.schema import sessions as session_rows
-from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.turns import TurnRequest
-from thinkaloud.transcript import BlockStatus, Ending
+from thinkaloud.core.canon import Entry, Finish, TurnEnded, TurnFailed, TurnStarted
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.transcript import BlockStatus, Ending
+from thinkaloud.gateway.server.run import LOCAL_ONLY, bind_socket
+from thinkaloud.gateway.store.engine.database import NotSaved
+from thinkaloud.gateway.store.log.finish import drop_timing, finished_from_entries, save_imported
+from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.recovery import Reaper, recover
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.rows import TurnRow
+from thinkaloud.gateway.store.schema import sessions as session_rows
+from thinkaloud.gateway.store.schema import turns as turn_rows
 
 STALLED = [{"thinking": "a b c", "text": "d", "fault": {"kind": "stall", "after_events": 2, "seconds": 30}}]
 

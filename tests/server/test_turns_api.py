@@ -18,10 +18,10 @@ from tests.server.caller import (
     wait_until,
 )
 
-from thinkaloud.canon import Kind, TurnFailed
-from thinkaloud.catalog import Provider
 from thinkaloud.client import Client, HttpRequest, ResponseStream
-from thinkaloud.transcript import Ending
+from thinkaloud.core.canon import Kind, TurnFailed
+from thinkaloud.core.catalog import Provider
+from thinkaloud.core.transcript import Ending
 
 WEATHER = {
     "name": "get_weather",

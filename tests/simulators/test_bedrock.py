@@ -17,8 +17,8 @@ from tests.simulators.rule_cases import (
 )
 
 import thinkaloud
-from thinkaloud.simulators.bedrock_rules import MODELS
-from thinkaloud.view.state import HiddenReason, hidden_reason
+from thinkaloud.core.view.state import HiddenReason, hidden_reason
+from thinkaloud.simulators.bedrock.rules import MODELS
 
 PATH = f"/model/{MODELS[0]}/converse"
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}

@@ -22,14 +22,14 @@ from tests.simulators.rule_cases import (
 )
 
 import thinkaloud
-from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import AnsweredTurn, Context, Step
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.catalog import builtin_texts, parse_catalog
+from thinkaloud.core.context import AnsweredTurn, Context, Step
+from thinkaloud.core.transcript import Turn
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.simulators.cohere_rules import MODELS
-from thinkaloud.transcript import Turn
+from thinkaloud.simulators.cohere.rules import MODELS
 
 PATH = "/v2/chat"
 QUESTION = {"role": "user", "content": "Is it warm in Lima?"}

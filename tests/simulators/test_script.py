@@ -53,9 +53,9 @@ def test_the_reference_page_lists_every_rule_with_its_source() -> None:
 
 
 def test_simulators_share_no_code_with_the_dialects() -> None:
-    source = "".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
-    assert "thinkaloud.dialects" not in source
-    assert "thinkaloud.wire" not in source
+    source = "".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    assert "thinkaloud.core.dialects" not in source
+    assert "thinkaloud.core.wire" not in source
 
 
 @pytest.mark.parametrize(

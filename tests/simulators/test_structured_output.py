@@ -14,13 +14,13 @@ from tests.simulators.rule_cases import (
     with_simulator,
 )
 
-from thinkaloud.canon.requests import ToolDefinition
-from thinkaloud.catalog import builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
 from thinkaloud.client.output import parse_output
+from thinkaloud.core.canon.requests import ToolDefinition
+from thinkaloud.core.catalog import builtin_texts, parse_catalog
+from thinkaloud.core.transcript import Turn
 from thinkaloud.simulators import Simulator, run_simulator
 from thinkaloud.simulators.output_rules import claude_violation, strict_violation
-from thinkaloud.transcript import Turn
 
 KEY = "SHAPE_KEY"
 SHAPE: Json = {

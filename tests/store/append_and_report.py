@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.event_log import insert_running_turns
 
-from thinkaloud.store.database import Batch
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.gateway.store.engine.database import Batch
+from thinkaloud.gateway.store.engine.sqlite import open_database
 
 COMMITS = 40
 TURNS = 3

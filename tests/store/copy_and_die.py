@@ -9,9 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from thinkaloud.store import database_copy
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.sqlite import open_sqlite_snapshot
+from thinkaloud.gateway.store.engine import copy as database_copy
+from thinkaloud.gateway.store.engine.postgres import open_postgres
+from thinkaloud.gateway.store.engine.sqlite import open_sqlite_snapshot
 
 RANGE_ROWS = 7
 

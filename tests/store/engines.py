@@ -10,13 +10,13 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.pool import StaticPool
 from tests.postgres_server import shared_server
 
-from thinkaloud.store import search
-from thinkaloud.store.database import Database
-from thinkaloud.store.migrate import migrate
-from thinkaloud.store.postgres import open_postgres
-from thinkaloud.store.postgres_connect import TimeLimits, connect
-from thinkaloud.store.schema import metadata
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.engine.postgres import open_postgres
+from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, connect
+from thinkaloud.gateway.store.engine.sqlite import open_database
+from thinkaloud.gateway.store.migrations.migrate import migrate
+from thinkaloud.gateway.store.schema import metadata
+from thinkaloud.gateway.store.search import search
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 ENGINES = (SQLITE, POSTGRES)

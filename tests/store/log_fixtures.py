@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 from tests.store.engines import TEMPORARY
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -18,13 +18,13 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.store import sessions, turns, users
-from thinkaloud.store.database import Database
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_writer import LogWriter
-from thinkaloud.store.rows import Owner, TurnRow
-from thinkaloud.store.turns import TurnRequest
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_writer import LogWriter
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.rows import Owner, TurnRow
 
 NOW_MS = 1_700_000_000_000
 TURN_REQUEST = TurnRequest(messages=(UserMessage("How much is 17 * 3?"),), model="demo")

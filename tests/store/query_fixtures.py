@@ -6,7 +6,7 @@ from sqlalchemy import Connection, text
 from tests.store.engines import POSTGRES
 from tests.store.log_fixtures import NOW_MS, entries
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -17,11 +17,11 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.store import sessions, turns, users
-from thinkaloud.store.finish import finished_from_entries, save_finished
-from thinkaloud.store.rows import Owner, Session, TurnRow
-from thinkaloud.store.turns import StartedTurn, TurnRequest
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.gateway.store.log.finish import finished_from_entries, save_finished
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.rows import Owner, Session, TurnRow
 
 HOSTILE_TEXTS = (
     "",

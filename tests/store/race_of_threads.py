@@ -8,10 +8,10 @@ import threading
 
 import msgspec
 
-from thinkaloud.export.record import read_json
-from thinkaloud.store.commands import CommandRow
-from thinkaloud.store.rows import Preferences, TurnRow
-from thinkaloud.view import Policy
+from thinkaloud.core.export.record import read_json
+from thinkaloud.core.view import Policy
+from thinkaloud.gateway.store.log.commands import CommandRow
+from thinkaloud.gateway.store.rows import Preferences, TurnRow
 
 THREADS = 8
 FILE = b'{"thinkaloud":1,"title":"","created_ms":null,"exchanges":[]}'

@@ -9,12 +9,12 @@ from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import HOSTILE_TEXTS, new_owner
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
-from thinkaloud.context import ContextMode
-from thinkaloud.store import agents, ids
-from thinkaloud.store.agents import NotAgentOwner
-from thinkaloud.store.rows import AgentSpec, Owner, StoredAgent
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import ThinkingLevel, ToolDefinition
+from thinkaloud.core.context import ContextMode
+from thinkaloud.gateway.store.queries import agents, ids
+from thinkaloud.gateway.store.queries.agents import NotAgentOwner
+from thinkaloud.gateway.store.rows import AgentSpec, Owner, StoredAgent
 
 
 @pytest.fixture

@@ -20,22 +20,24 @@ from tests.store.copy_and_die import RANGE_ROWS
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import ask, exchange, finish, new_owner, new_session, tool_call
 
-from thinkaloud.canon import Refused
 from thinkaloud.cli import main
 from thinkaloud.cli.database import open_home_database
-from thinkaloud.store import agents, nodes, preferences, search, sessions, users
-from thinkaloud.store.database import Batch, T
-from thinkaloud.store.database_copy import (
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.copy import (
     TableDigest,
     copied_tables,
     refuse_incomplete_copy,
     table_digest,
 )
-from thinkaloud.store.key_counters import key_counters
-from thinkaloud.store.postgres import open_postgres, open_postgres_snapshot
-from thinkaloud.store.rows import AgentSpec, Owner, Preferences, SearchKind, ThinkingShown
-from thinkaloud.store.schema import turn_figures, unindexed
-from thinkaloud.store.sqlite import open_database, open_sqlite_snapshot
+from thinkaloud.gateway.store.engine.database import Batch, T
+from thinkaloud.gateway.store.engine.postgres import open_postgres, open_postgres_snapshot
+from thinkaloud.gateway.store.engine.sqlite import open_database, open_sqlite_snapshot
+from thinkaloud.gateway.store.log import nodes
+from thinkaloud.gateway.store.queries import agents, preferences, sessions, users
+from thinkaloud.gateway.store.queries.key_counters import key_counters
+from thinkaloud.gateway.store.rows import AgentSpec, Owner, Preferences, SearchKind, ThinkingShown
+from thinkaloud.gateway.store.schema import turn_figures, unindexed
+from thinkaloud.gateway.store.search import search
 
 Output = pytest.CaptureFixture[str]
 AWKWARD = "null \x00 and noncharacter \U0010ffff and 日本語 and é"

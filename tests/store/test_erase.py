@@ -16,16 +16,18 @@ from tests.store.engines import POSTGRES, TEMPORARY
 from tests.store.log_fixtures import NOW_MS, append_all, entries, new_turn, temporary_database, turn_events
 from tests.store.query_fixtures import exchange, new_owner, new_session
 
-from thinkaloud.store import agents, search, search_sqlite, sessions, users
-from thinkaloud.store.database import Database, NotSaved
-from thinkaloud.store.delete import delete_session, erase_deleted, erase_once
-from thinkaloud.store.facts import DELETION_FACT, note_deletion, read_fact
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.postgres import PostgresDatabase
-from thinkaloud.store.postgres_connect import TimeLimits, connect
-from thinkaloud.store.rows import AgentSpec, Owner, SearchKind, Session
-from thinkaloud.store.sqlite import back_up, open_database
-from thinkaloud.store.sqlite_pages import pages_with_remains, zero_unused_space
+from thinkaloud.gateway.store.engine.database import Database, NotSaved
+from thinkaloud.gateway.store.engine.postgres import PostgresDatabase
+from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, connect
+from thinkaloud.gateway.store.engine.sqlite import back_up, open_database
+from thinkaloud.gateway.store.engine.sqlite_pages import pages_with_remains, zero_unused_space
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.queries import agents, sessions, users
+from thinkaloud.gateway.store.queries.delete import delete_session, erase_deleted, erase_once
+from thinkaloud.gateway.store.queries.facts import DELETION_FACT, note_deletion, read_fact
+from thinkaloud.gateway.store.rows import AgentSpec, Owner, SearchKind, Session
+from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import sqlite as search_sqlite
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COMMON_WORDS = (

@@ -18,7 +18,7 @@ from tests.store.log_fixtures import (
     turn_events,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockStarted,
     Entry,
@@ -31,19 +31,19 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.store import nodes
-from thinkaloud.store import sessions as session_queries
-from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.database import Database
-from thinkaloud.store.finish import drop_timing, finished_from_entries, save_finished
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.messages import messages_of, turn_of
-from thinkaloud.store.rows import Owner, Role, StoredMessage, TurnRow, TurnState, TurnTimestamps
-from thinkaloud.store.schema import log as log_rows
-from thinkaloud.store.schema import messages as message_rows
-from thinkaloud.store.schema import turns
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import gateway_answer, thinking_block
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import gateway_answer, thinking_block
+from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.log import nodes
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.finish import drop_timing, finished_from_entries, save_finished
+from thinkaloud.gateway.store.queries import sessions as session_queries
+from thinkaloud.gateway.store.queries import turns as turn_queries
+from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
+from thinkaloud.gateway.store.rows import Owner, Role, StoredMessage, TurnRow, TurnState, TurnTimestamps
+from thinkaloud.gateway.store.schema import log as log_rows
+from thinkaloud.gateway.store.schema import messages as message_rows
+from thinkaloud.gateway.store.schema import turns
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 

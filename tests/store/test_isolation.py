@@ -15,10 +15,11 @@ from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import ask, block_events, finish
 
-from thinkaloud.canon import Kind, Refused
-from thinkaloud.store import agents, preferences, search, sessions, turns, users
-from thinkaloud.store.agents import NotAgentOwner
-from thinkaloud.store.rows import (
+from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.gateway.store.queries import agents, preferences, sessions, turns, users
+from thinkaloud.gateway.store.queries.agents import NotAgentOwner
+from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
+from thinkaloud.gateway.store.rows import (
     AgentSpec,
     Owner,
     Preferences,
@@ -28,7 +29,7 @@ from thinkaloud.store.rows import (
     TurnRow,
     TurnState,
 )
-from thinkaloud.store.sessions import SessionGone, TurnRunning
+from thinkaloud.gateway.store.search import search
 
 USERS = ("ana", "ben", "eve")
 WORKSPACES = ("default", "lab")

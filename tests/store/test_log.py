@@ -12,13 +12,13 @@ from sqlalchemy import update
 from tests.patience import PATIENCE_S
 from tests.store.log_fixtures import append_all, entries, new_turn, read_all, temporary_database, turn_events
 
-from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
-from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.database import Batch, Database, OnWakeup, Query, T
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import CommitStats, LogConfig
-from thinkaloud.store.schema import turns
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.gateway.store.engine.database import Batch, Database, OnWakeup, Query, T
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_config import CommitStats, LogConfig
+from thinkaloud.gateway.store.queries import turns as turn_queries
+from thinkaloud.gateway.store.schema import turns
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 NEVER = 3600.0

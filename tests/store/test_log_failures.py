@@ -18,18 +18,18 @@ from tests.store.test_log import (
     wait_until_published,
 )
 
-from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnFailed, TurnStarted
-from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.archive import decode_entries, decode_entry, log_lines
-from thinkaloud.store.database import Database, NotSaved, Query, T
-from thinkaloud.store.finish import drop_timing
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovery import Reaper, end_abandoned, recover
-from thinkaloud.store.rows import Owner, TurnState
-from thinkaloud.store.schema import log as log_rows
-from thinkaloud.store.schema import turns
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnFailed, TurnStarted
+from thinkaloud.gateway.store.engine.database import Database, NotSaved, Query, T
+from thinkaloud.gateway.store.log.archive import decode_entries, decode_entry, log_lines
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.finish import drop_timing
+from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.recovery import Reaper, end_abandoned, recover
+from thinkaloud.gateway.store.queries import turns as turn_queries
+from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.rows import Owner, TurnState
+from thinkaloud.gateway.store.schema import log as log_rows
+from thinkaloud.gateway.store.schema import turns
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 REAPER = Reaper(node="reaper", lease_ms=0)

@@ -25,27 +25,33 @@ from tests.store.engines import POSTGRES, empty_tables, migrated_template
 from tests.store.log_fixtures import append_all, entries, new_turn, read_all, turn_events
 from tests.store.query_fixtures import ask, block_events, exchange, finish, new_owner, new_session
 
-from thinkaloud.canon import Kind, Refused
-from thinkaloud.export.record import Source
-from thinkaloud.server.endpoint import Grant, RouteRequest
-from thinkaloud.server.handlers.figures import figures_of
-from thinkaloud.server.handlers.imports import _start_import
-from thinkaloud.server.import_files import ImportHeader
-from thinkaloud.store import search, sessions, users
-from thinkaloud.store.database import Batch, NotSaved, Query
-from thinkaloud.store.figures import EndedTurn, save_figures
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import LogConfig
-from thinkaloud.store.messages import messages_of
-from thinkaloud.store.postgres import PostgresConfig, PostgresDatabase, open_postgres, open_postgres_snapshot
-from thinkaloud.store.postgres_connect import TimeLimits, public_name
-from thinkaloud.store.postgres_text import escape, unescape
-from thinkaloud.store.rows import SearchKind, Session, SessionClient, ThinkingShown
-from thinkaloud.store.schema import log as log_rows
-from thinkaloud.store.schema import metadata, search_rows, turn_figures
-from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.wakeups import ALL_TURNS, LOG_CHANNEL, Wakeup, read_wakeup, turns_payload
-from thinkaloud.transcript import Turn
+from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.export.record import Source
+from thinkaloud.core.transcript import Turn
+from thinkaloud.gateway.server.files.imports import ImportHeader
+from thinkaloud.gateway.server.handlers.figures import figures_of
+from thinkaloud.gateway.server.handlers.imports import _start_import
+from thinkaloud.gateway.server.http.route import Grant, RouteRequest
+from thinkaloud.gateway.store.engine.database import Batch, NotSaved, Query
+from thinkaloud.gateway.store.engine.postgres import (
+    PostgresConfig,
+    PostgresDatabase,
+    open_postgres,
+    open_postgres_snapshot,
+)
+from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, public_name
+from thinkaloud.gateway.store.engine.postgres_text import escape, unescape
+from thinkaloud.gateway.store.engine.wakeups import ALL_TURNS, LOG_CHANNEL, Wakeup, read_wakeup, turns_payload
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.queries.figures import EndedTurn, save_figures
+from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.rows import SearchKind, Session, SessionClient, ThinkingShown
+from thinkaloud.gateway.store.schema import log as log_rows
+from thinkaloud.gateway.store.schema import metadata, search_rows, turn_figures
+from thinkaloud.gateway.store.schema import turns as turn_rows
+from thinkaloud.gateway.store.search import search
 
 _MORE_TURNS = (
     "INSERT INTO turns (id, session, position, created_ms, state, writer) SELECT 't' || number, session, "
@@ -312,8 +318,8 @@ def test_slow_import_of_the_migrations_holds_no_transaction_open() -> None:
     program = """
 import asyncio, sys, time
 from importlib.abc import MetaPathFinder
-from thinkaloud.store import postgres
-from thinkaloud.store.postgres_connect import TimeLimits
+from thinkaloud.gateway.store import postgres
+from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits
 
 class SlowImport(MetaPathFinder):
     def find_spec(self, name, path, target=None):

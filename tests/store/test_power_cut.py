@@ -12,7 +12,7 @@ import pytest
 from tests.store.append_and_report import COMMITS, TURNS, entry_line
 from tests.store.power_cut import Disk, Printed, Step, Sync, trace
 
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.gateway.store.engine.sqlite import open_database
 
 IMAGES = 60
 

@@ -6,12 +6,12 @@ from sqlalchemy import Connection, update
 from tests.store.log_fixtures import NOW_MS
 from tests.store.query_fixtures import HOSTILE_TEXTS, new_owner
 
-from thinkaloud.canon import Refused
-from thinkaloud.context import ContextMode
-from thinkaloud.store import preferences, users
-from thinkaloud.store.rows import Owner, Preferences
-from thinkaloud.store.schema import preferences as preference_rows
-from thinkaloud.view import OpenState, Policy, preset
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.context import ContextMode
+from thinkaloud.core.view import OpenState, Policy, preset
+from thinkaloud.gateway.store.queries import preferences, users
+from thinkaloud.gateway.store.rows import Owner, Preferences
+from thinkaloud.gateway.store.schema import preferences as preference_rows
 
 TRACE = Preferences(display=preset("trace"), language="pt-BR", context_mode=ContextMode.STRIP)
 

@@ -21,20 +21,28 @@ from tests.store.log_fixtures import (
 )
 from tests.store.test_log import DatabaseWrapper
 
-from thinkaloud.canon import Entry
-from thinkaloud.store import nodes, search, sessions, users
-from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.database import Database, NotSaved
-from thinkaloud.store.finish import finished_from_entries, save_imported
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovery import Reaper, RecoveredTurns, end_abandoned, leftover_turns, recover
-from thinkaloud.store.rows import Owner, SearchKind, Session, StoredMessage, TurnRow, TurnState
-from thinkaloud.store.schema import log as log_rows
-from thinkaloud.store.schema import nodes as node_rows
-from thinkaloud.store.schema import sessions as session_rows
-from thinkaloud.store.schema import turns
-from thinkaloud.transcript import BlockStatus
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import BlockStatus
+from thinkaloud.gateway.store.engine.database import Database, NotSaved
+from thinkaloud.gateway.store.log import nodes
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.finish import finished_from_entries, save_imported
+from thinkaloud.gateway.store.log.recovery import (
+    Reaper,
+    RecoveredTurns,
+    end_abandoned,
+    leftover_turns,
+    recover,
+)
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.queries import turns as turn_queries
+from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, StoredMessage, TurnRow, TurnState
+from thinkaloud.gateway.store.schema import log as log_rows
+from thinkaloud.gateway.store.schema import nodes as node_rows
+from thinkaloud.gateway.store.schema import sessions as session_rows
+from thinkaloud.gateway.store.schema import turns
+from thinkaloud.gateway.store.search import search
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 REAPER = Reaper(node="reaper", lease_ms=0)

@@ -18,15 +18,16 @@ from tests.store.query_fixtures import (
     tool_call,
 )
 
-from thinkaloud.canon import Kind, Refused
-from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.store import search, sessions, users
-from thinkaloud.store.pages import encode_cursor
-from thinkaloud.store.rows import Owner, SearchHit, SearchKind, Session
-from thinkaloud.store.schema import facts, messages, search_rows
-from thinkaloud.store.search_entry import IndexEntry
-from thinkaloud.store.search_query import find_phrases, parse_query
-from thinkaloud.store.texts import storable
+from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.canon.requests import ToolMessage
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.queries.pages import encode_cursor
+from thinkaloud.gateway.store.queries.texts import storable
+from thinkaloud.gateway.store.rows import Owner, SearchHit, SearchKind, Session
+from thinkaloud.gateway.store.schema import facts, messages, search_rows
+from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search.query import find_phrases, parse_query
 
 EVERYTHING = frozenset(SearchKind)
 DEFAULT = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})

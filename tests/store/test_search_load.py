@@ -12,14 +12,15 @@ from tests.store.engines import empty_tables
 from tests.store.log_fixtures import NOW_MS, TURN_REQUEST, entries, temporary_database
 from tests.store.query_fixtures import ask, block_events, finish, indexed_words, new_owner, new_session
 
-from thinkaloud.canon import Event, Finish, Kind, TurnEnded, TurnStarted
-from thinkaloud.store import index_slices, search, sessions, turns, users
-from thinkaloud.store.delete import delete_hidden, delete_session
-from thinkaloud.store.finish import finished_from_entries, save_finished
-from thinkaloud.store.index_slices import SLICE_BLOCKS
-from thinkaloud.store.rows import Owner, SearchKind, Session
-from thinkaloud.store.schema import messages, parts, search_rows, unindexed
-from thinkaloud.store.sessions import SessionGone, TurnRunning
+from thinkaloud.core.canon import Event, Finish, Kind, TurnEnded, TurnStarted
+from thinkaloud.gateway.store.log.finish import finished_from_entries, save_finished
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.queries.delete import delete_hidden, delete_session
+from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
+from thinkaloud.gateway.store.rows import Owner, SearchKind, Session
+from thinkaloud.gateway.store.schema import messages, parts, search_rows, unindexed
+from thinkaloud.gateway.store.search import index_slices, search
+from thinkaloud.gateway.store.search.index_slices import SLICE_BLOCKS
 
 
 def alternating_blocks(count: int) -> list[Event]:

@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from tests.linear_time import assert_linear
 from wcwidth import iter_graphemes
 
-from thinkaloud.canon import Refused
-from thinkaloud.store import search_query
-from thinkaloud.store.search_normalize import Word, normalize_text, words
-from thinkaloud.store.search_query import MAX_PHRASES, MAX_QUERY_CHARACTERS, Phrase, find_phrases, parse_query
-from thinkaloud.store.search_snippets import COMPARED_LENGTH, SNIPPET_LENGTH, make_snippet
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.search import query as search_query
+from thinkaloud.gateway.store.search.normalize import Word, normalize_text, words
+from thinkaloud.gateway.store.search.query import (
+    MAX_PHRASES,
+    MAX_QUERY_CHARACTERS,
+    Phrase,
+    find_phrases,
+    parse_query,
+)
+from thinkaloud.gateway.store.search.snippets import COMPARED_LENGTH, SNIPPET_LENGTH, make_snippet
 
 MIXED = st.text(
     st.one_of(

@@ -16,12 +16,13 @@ from tests.store.query_fixtures import (
     titles,
 )
 
-from thinkaloud.canon import Refused
-from thinkaloud.store import ids, search, sessions
-from thinkaloud.store.pages import MAX_PAGE_ITEMS, encode_cursor
-from thinkaloud.store.rows import Owner, SearchKind, Session, TitleSource
-from thinkaloud.store.schema import log, messages, parts, search_rows, turns
-from thinkaloud.store.sessions import TurnRunning
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.queries import ids, sessions
+from thinkaloud.gateway.store.queries.pages import MAX_PAGE_ITEMS, encode_cursor
+from thinkaloud.gateway.store.queries.sessions import TurnRunning
+from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TitleSource
+from thinkaloud.gateway.store.schema import log, messages, parts, search_rows, turns
+from thinkaloud.gateway.store.search import search
 
 
 @pytest.fixture

@@ -18,16 +18,17 @@ from sqlalchemy.exc import DBAPIError
 from tests.store.engines import empty_tables
 from tests.store.log_fixtures import append_all, entries, new_turn, temporary_database, turn_events
 
-from thinkaloud.canon import Refused
-from thinkaloud.store import search, sessions, users
-from thinkaloud.store.database import DatabaseInUse, NotSaved
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.many_rows import padded
-from thinkaloud.store.messages import messages_of
-from thinkaloud.store.migrate import LATEST_VERSION, SCRIPTS
-from thinkaloud.store.prepared import PreparedStatement
-from thinkaloud.store.schema import metadata
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.database import DatabaseInUse, NotSaved
+from thinkaloud.gateway.store.engine.many_rows import padded
+from thinkaloud.gateway.store.engine.prepared import PreparedStatement
+from thinkaloud.gateway.store.engine.sqlite import open_database
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION, SCRIPTS
+from thinkaloud.gateway.store.queries import sessions, users
+from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.schema import metadata
+from thinkaloud.gateway.store.search import search
 
 
 def test_second_gateway_is_refused_but_a_guest_is_not(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ HOLD = """
 import asyncio, sys
 from functools import partial
 from pathlib import Path
-from thinkaloud.store.sqlite import open_database
+from thinkaloud.gateway.store.engine.sqlite import open_database
 async def hold():
     async with open_database(Path(sys.argv[1])):
         print("held", flush=True)

@@ -21,16 +21,16 @@ from tests.store.log_fixtures import (
 )
 from tests.store.test_log import NEVER, START, wait_until_published
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Kind, ToolFinished
-from thinkaloud.store import ids, sessions, turns, users
-from thinkaloud.store.archive import encode_entry
-from thinkaloud.store.database import DatabaseInUse, NotSaved, Query
-from thinkaloud.store.key_reserve import KeyReserve
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.log_config import CommitStats, LogConfig
-from thinkaloud.store.rows import SessionClient, TurnRow, TurnState
-from thinkaloud.store.sqlite import SqliteDatabase, open_database
-from thinkaloud.transcript import fold_entries
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Kind, ToolFinished
+from thinkaloud.core.transcript import fold_entries
+from thinkaloud.gateway.store.engine.database import DatabaseInUse, NotSaved, Query
+from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
+from thinkaloud.gateway.store.log.archive import encode_entry
+from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.log_config import CommitStats, LogConfig
+from thinkaloud.gateway.store.queries import ids, sessions, turns, users
+from thinkaloud.gateway.store.queries.key_reserve import KeyReserve
+from thinkaloud.gateway.store.rows import SessionClient, TurnRow, TurnState
 
 
 def run_on_sqlite(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: Path) -> None:

@@ -17,16 +17,26 @@ from sqlalchemy import Connection
 from tests.store.log_fixtures import NOW_MS, entries, temporary_database
 from tests.store.query_fixtures import new_owner
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Event, Finish, Kind, TurnEnded, TurnStarted
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.store import branches, delete, preferences, search, sessions, turns
-from thinkaloud.store.archive import encode_entry, log_lines
-from thinkaloud.store.database import Batch, Database, Query, T
-from thinkaloud.store.finish import finished_from_log, save_finished
-from thinkaloud.store.messages import messages_of
-from thinkaloud.store.rows import Preferences, SearchKind, Session, TurnRow, TurnState
-from thinkaloud.store.sessions import TurnRunning
-from thinkaloud.store.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.core.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    TurnEnded,
+    TurnStarted,
+)
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.gateway.store.engine.database import Batch, Database, Query, T
+from thinkaloud.gateway.store.log.archive import encode_entry, log_lines
+from thinkaloud.gateway.store.log.finish import finished_from_log, save_finished
+from thinkaloud.gateway.store.queries import branches, delete, preferences, sessions, turns
+from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.queries.sessions import TurnRunning
+from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.gateway.store.rows import Preferences, SearchKind, Session, TurnRow, TurnState
+from thinkaloud.gateway.store.search import search
 
 WORDS = ("apple", "Ação", "中文", "x-y", "½")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)

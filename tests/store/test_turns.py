@@ -13,15 +13,16 @@ from tests.store.query_fixtures import (
     new_session,
 )
 
-from thinkaloud.canon import Kind, Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.store import ids, search, sessions, turns
-from thinkaloud.store.pages import encode_cursor
-from thinkaloud.store.rows import Owner, SearchKind, Session, TurnState
-from thinkaloud.store.schema import messages
-from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.sessions import SessionGone, TurnRunning
-from thinkaloud.store.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.gateway.store.queries import ids, sessions, turns
+from thinkaloud.gateway.store.queries.pages import encode_cursor
+from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
+from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TurnState
+from thinkaloud.gateway.store.schema import messages
+from thinkaloud.gateway.store.schema import turns as turn_rows
+from thinkaloud.gateway.store.search import search
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ from tests.store.query_fixtures import (
     new_session,
 )
 
-from thinkaloud.canon import Refused
-from thinkaloud.store import agents, ids, preferences, search, sessions, users
-from thinkaloud.store.rows import AgentSpec, Owner, Preferences, SearchKind
-from thinkaloud.store.schema import metadata, tokens
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.queries import agents, ids, preferences, sessions, users
+from thinkaloud.gateway.store.rows import AgentSpec, Owner, Preferences, SearchKind
+from thinkaloud.gateway.store.schema import metadata, tokens
+from thinkaloud.gateway.store.search import search
 
 
 def test_local_user_is_created_once(conn: Connection) -> None:

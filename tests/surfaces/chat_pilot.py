@@ -8,8 +8,8 @@ from tests.patience import PATIENCE_S
 from tests.surfaces.memory_backend import MemoryBackend
 from textual.pilot import Pilot
 
-from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
-from thinkaloud.surfaces.tui.chat_screen import ChatScreen
+from thinkaloud.surfaces.tui.screens.app import ChatApp, ChatOptions
+from thinkaloud.surfaces.tui.screens.chat_screen import ChatScreen
 
 
 class ChatPilot:

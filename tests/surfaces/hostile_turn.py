@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tests.surfaces.tui import TestClock, WidgetApp
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,
@@ -24,10 +24,10 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
+from thinkaloud.core.view import PANEL, preset
 from thinkaloud.surfaces.plain import PlainWriter, TerminalOptions
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import PANEL, preset
 
 ATTACKS = [
     "\x1b[2J\x1b[H",  # clear the screen

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -19,7 +19,8 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.surfaces.backend import (
+from thinkaloud.core.transcript import fold_entries
+from thinkaloud.surfaces.chat.backend import (
     BackendUnreachable,
     DisplayPreferences,
     FoundText,
@@ -31,7 +32,6 @@ from thinkaloud.surfaces.backend import (
     StreamItem,
     TurnCost,
 )
-from thinkaloud.transcript import fold_entries
 
 
 def thought_and_answer(thought: str, answer: str) -> list[Event]:

@@ -9,7 +9,7 @@ from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and
 from textual import events
 from textual.command import CommandPalette
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BlockEnded,
@@ -20,16 +20,16 @@ from thinkaloud.canon import (
     Refused,
     TurnStarted,
 )
-from thinkaloud.export import ThinkingStyle
-from thinkaloud.surfaces.backend import FoundText, Question, Reconnecting
-from thinkaloud.surfaces.chat_session import Answerer
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
-from thinkaloud.surfaces.tui.commands import COMMANDS, KEYLESS_COMMANDS
-from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerScreen
-from thinkaloud.surfaces.tui.exchange import QuestionView
-from thinkaloud.surfaces.tui.keys import CHAT_KEYS
-from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING, SessionList
+from thinkaloud.core.export import ThinkingStyle
+from thinkaloud.surfaces.chat.backend import FoundText, Question, Reconnecting
+from thinkaloud.surfaces.chat.chat_session import Answerer
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.approval_bar import ApprovalBar
+from thinkaloud.surfaces.tui.screens.commands import COMMANDS, KEYLESS_COMMANDS
+from thinkaloud.surfaces.tui.screens.dialogs import ConfirmScreen, PickerScreen
+from thinkaloud.surfaces.tui.screens.exchange import QuestionView
+from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS
+from thinkaloud.surfaces.tui.screens.session_list import RUNNING, UNREAD, WAITING, SessionList
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -5,8 +5,8 @@ from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 from textual.color import Color
 
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.palette import TEXT_CONTRAST, least_contrast
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.text.palette import TEXT_CONTRAST, least_contrast
 
 ANSWER = "A **word**, `code`, [a link](https://example.com)\n\n```python\nreturn 1  # a note\n```\n"
 ROUNDING = 0.05

@@ -6,15 +6,15 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
-from thinkaloud.canon import BlockGrew, Entry
-from thinkaloud.surfaces.backend import FoundText
-from thinkaloud.surfaces.chat_session import ChatTurn
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.conversation import ConversationView
-from thinkaloud.surfaces.tui.exchange import ExchangeView
-from thinkaloud.surfaces.tui.replay import ReplayScreen
-from thinkaloud.surfaces.tui.terminal_display import TerminalDisplay
-from thinkaloud.view import Policy
+from thinkaloud.core.canon import BlockGrew, Entry
+from thinkaloud.core.view import Policy
+from thinkaloud.surfaces.chat.backend import FoundText
+from thinkaloud.surfaces.chat.chat_session import ChatTurn
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.conversation import ConversationView
+from thinkaloud.surfaces.tui.screens.exchange import ExchangeView
+from thinkaloud.surfaces.tui.screens.replay import ReplayScreen
+from thinkaloud.surfaces.tui.screens.terminal_display import TerminalDisplay
 
 TURNS = 300
 

@@ -5,8 +5,8 @@ from tests.surfaces.memory_backend import MemoryBackend
 from textual import events
 from textual.widgets import Input
 
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.session_list import SessionList
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.session_list import SessionList
 
 
 def _burst(chat: ChatPilot, *parts: str) -> None:

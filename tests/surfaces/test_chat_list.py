@@ -4,8 +4,8 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.session_list import SessionList
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.session_list import SessionList
 
 
 def test_list_offers_the_first_session_to_keys_if_none_is_open() -> None:

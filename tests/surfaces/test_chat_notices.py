@@ -8,10 +8,10 @@ import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 
-from thinkaloud.canon import BlockStarted, Kind, Refused, TurnEnded, TurnStarted
-from thinkaloud.surfaces.backend import FoundText, Responder, TurnCost
-from thinkaloud.surfaces.tui import status_line
-from thinkaloud.surfaces.tui.app import ChatOptions
+from thinkaloud.core.canon import BlockStarted, Kind, Refused, TurnEnded, TurnStarted
+from thinkaloud.surfaces.chat.backend import FoundText, Responder, TurnCost
+from thinkaloud.surfaces.tui.screens import status_line
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
 
 
 def test_notices_are_shown_one_at_a_time() -> None:

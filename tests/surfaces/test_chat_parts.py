@@ -12,20 +12,20 @@ from tests.surfaces.memory_backend import thought_and_answer
 from textual.events import Key
 from textual.message import Message
 
-from thinkaloud.canon import Entry, Refused
-from thinkaloud.cli.words import TEXTS as COMMAND_TEXTS
-from thinkaloud.surfaces.attachments import MAX_BYTES, image_path, read_attachment
-from thinkaloud.surfaces.call_arguments import argument_lines
+from thinkaloud.cli.output.words import TEXTS as COMMAND_TEXTS
+from thinkaloud.core.canon import Entry, Refused
+from thinkaloud.core.transcript import fold_entries
+from thinkaloud.core.view import LOCALES
+from thinkaloud.surfaces.chat.attachments import MAX_BYTES, image_path, read_attachment
+from thinkaloud.surfaces.chat.call_arguments import argument_lines
+from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, LANGUAGES, ScreenWords, Texts
 from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
-from thinkaloud.surfaces.screen_words import CHAT_TEXTS, LANGUAGES, ScreenWords, Texts
-from thinkaloud.surfaces.tui.commands import COMMANDS, Command, completions, read_command
-from thinkaloud.surfaces.tui.help import help_text
-from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
-from thinkaloud.surfaces.tui.replay import MAX_GAP_MS, ReplayPlayer
-from thinkaloud.surfaces.tui.terminal_input import TerminalDriver
-from thinkaloud.surfaces.tui.words import TEXTS
-from thinkaloud.transcript import fold_entries
-from thinkaloud.view import LOCALES
+from thinkaloud.surfaces.tui.screens.commands import COMMANDS, Command, completions, read_command
+from thinkaloud.surfaces.tui.screens.help import help_text
+from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
+from thinkaloud.surfaces.tui.screens.replay import MAX_GAP_MS, ReplayPlayer
+from thinkaloud.surfaces.tui.screens.terminal_input import TerminalDriver
+from thinkaloud.surfaces.tui.screens.words import TEXTS
 
 SOURCE = Path(__file__).parents[2] / "src" / "thinkaloud" / "surfaces" / "tui"
 
@@ -73,7 +73,10 @@ def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> Non
 
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
-    paths = [*(SOURCE.parent / name for name in ("display.py", "responder_words.py")), *SOURCE.glob("*.py")]
+    paths = [
+        *(SOURCE.parent / "chat" / name for name in ("display.py", "responder_words.py")),
+        *SOURCE.rglob("*.py"),
+    ]
     sources = (path.read_text("utf-8") for path in paths if path.name != "words.py")
     source = "\n".join([inspect.getsource(ScreenWords), *sources])
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))

@@ -14,10 +14,10 @@ from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 from textual.screen import ModalScreen
 
-from thinkaloud.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Kind, TurnStarted
-from thinkaloud.surfaces.backend import FoundText, TurnCost
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.view import LOCALES
+from thinkaloud.core.canon import ApprovalAsked, BlockEnded, BlockGrew, BlockStarted, Kind, TurnStarted
+from thinkaloud.core.view import LOCALES
+from thinkaloud.surfaces.chat.backend import FoundText, TurnCost
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
 
 SCREENS = Path(__file__).with_name("screens")
 PICTURES = Path(__file__).parents[2] / "build" / "screens"

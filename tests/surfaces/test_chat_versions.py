@@ -3,9 +3,9 @@
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 
-from thinkaloud.surfaces.backend import Question
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.exchange import QuestionView
+from thinkaloud.surfaces.chat.backend import Question
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.exchange import QuestionView
 
 
 def test_edited_question_tells_its_version_and_keys_show_the_others() -> None:

@@ -3,15 +3,15 @@
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and_answer
 
-from thinkaloud.canon import Refused, TurnFailed
-from thinkaloud.canon.requests import Image
-from thinkaloud.surfaces.attachments import Attachment
-from thinkaloud.surfaces.backend import BackendUnreachable, Question, SessionBusy
-from thinkaloud.surfaces.chat_session import Answerer, ChatSession
-from thinkaloud.surfaces.question_queue import Change, Questions, WaitingInMemory, WaitingQuestion
-from thinkaloud.surfaces.tui.app import ChatOptions
-from thinkaloud.surfaces.tui.composer import Composer
-from thinkaloud.surfaces.tui.waiting_list import WaitingList
+from thinkaloud.core.canon import Refused, TurnFailed
+from thinkaloud.core.canon.requests import Image
+from thinkaloud.surfaces.chat.attachments import Attachment
+from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question, SessionBusy
+from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession
+from thinkaloud.surfaces.chat.question_queue import Change, Questions, WaitingInMemory, WaitingQuestion
+from thinkaloud.surfaces.tui.screens.app import ChatOptions
+from thinkaloud.surfaces.tui.screens.composer import Composer
+from thinkaloud.surfaces.tui.screens.waiting_list import WaitingList
 
 
 class BusyBackend(MemoryBackend):

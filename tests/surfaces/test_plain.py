@@ -2,7 +2,7 @@
 
 from io import StringIO
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thinkaloud.core.view import columns_of
 from thinkaloud.surfaces.terminal import MIN_WRAP_COLUMNS, LineWrapper, wrap_text
-from thinkaloud.view import columns_of
 
 THOUGHT = (
     "[think] They leave the office at ten to six and want the boat to the island.\n"

@@ -11,11 +11,11 @@ from tests.chunks import SPLIT_POINTS, split_at
 from tests.surfaces.tui import WidgetApp, screen_rows
 from textual.pilot import Pilot
 
-from thinkaloud.surfaces.tui import answer as answer_module
-from thinkaloud.surfaces.tui import line_view, markdown_blocks
-from thinkaloud.surfaces.tui.answer import AnswerView, MarkdownSection
-from thinkaloud.surfaces.tui.code_block import CHECKPOINT_LINES, highlighted_lines
-from thinkaloud.surfaces.tui.markdown_blocks import (
+from thinkaloud.surfaces.tui.text import answer as answer_module
+from thinkaloud.surfaces.tui.text import line_view, markdown_blocks
+from thinkaloud.surfaces.tui.text.answer import AnswerView, MarkdownSection
+from thinkaloud.surfaces.tui.text.code_block import CHECKPOINT_LINES, highlighted_lines
+from thinkaloud.surfaces.tui.text.markdown_blocks import (
     FenceEnded,
     FenceLines,
     FenceStarted,
@@ -23,7 +23,7 @@ from thinkaloud.surfaces.tui.markdown_blocks import (
     MarkdownPiece,
     Part,
 )
-from thinkaloud.surfaces.tui.table_rows import column_widths
+from thinkaloud.surfaces.tui.text.table_rows import column_widths
 
 SAMPLE = """# A heading
 

@@ -9,12 +9,12 @@ from textual.geometry import Offset, Region
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from thinkaloud.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
-from thinkaloud.surfaces.tui import line_view
-from thinkaloud.surfaces.tui.line_view import LineView
-from thinkaloud.surfaces.tui.sections import Row, TextSection
+from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.core.view import preset
+from thinkaloud.surfaces.tui.text import line_view
+from thinkaloud.surfaces.tui.text.line_view import LineView
+from thinkaloud.surfaces.tui.text.sections import Row, TextSection
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import preset
 
 WORDS = "All that is needed is a word and then another one. "
 

@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from thinkaloud.surfaces.tui.palette import (
+from thinkaloud.surfaces.tui.text.palette import (
     LINE_CONTRAST,
     TEXT_CONTRAST,
     contrast,

@@ -7,7 +7,7 @@ import pytest
 from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows
 from textual.pilot import Pilot
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,
@@ -21,9 +21,9 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
+from thinkaloud.core.view import PANEL, BlockView, OpenState, preset, toggle_all, toggle_thinking
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import PANEL, BlockView, OpenState, preset, toggle_all, toggle_thinking
 
 TEXT = "Let me analyze this step by step. First, I need to understand what the user is asking for."
 THOUGHT: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, TEXT)]

@@ -17,9 +17,9 @@ from tests.surfaces.tui import TestClock, WidgetApp, feed
 from tests.view.stories import FOLDER, Expected, ExpectedBlock, ExpectedStep, Step, Story, UserAct, load
 from textual.pilot import Pilot
 
+from thinkaloud.core.view import PANEL, OpenState, read_policy, show_thinking, toggle_all, toggle_thinking
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import PANEL, OpenState, read_policy, show_thinking, toggle_all, toggle_thinking
 
 FILES = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from tests.chunks import SPLIT_POINTS, split_at
 
-from thinkaloud.surfaces.tui import wrap
-from thinkaloud.surfaces.tui.wrap import WrappedText, wrap_rows
+from thinkaloud.surfaces.tui.text import wrap
+from thinkaloud.surfaces.tui.text.wrap import WrappedText, wrap_rows
 
 FAMILY = "👨\u200d👩\u200d👧"
 GRAPHEMES = ["a", "b", "word", " ", "  ", "\n", "漢", "é", "e\u0301", "❤\ufe0f", FAMILY, "—", "🇧🇷", "\t"]

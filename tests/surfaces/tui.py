@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from thinkaloud.canon import Entry, Event
+from thinkaloud.core.canon import Entry, Event
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
 

@@ -7,7 +7,7 @@ from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.tags.cases import CASES, Case
 from tests.tags.text_runs import TextRuns, split_text
 
-from thinkaloud.dialects.tags.profiles import PROFILES
+from thinkaloud.core.dialects.tags.profiles import PROFILES
 
 IDS = [f"{profile}: {text[:40]}" for profile, text, _ in CASES]
 

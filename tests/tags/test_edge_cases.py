@@ -7,10 +7,10 @@ from tests.chunks import all_splits
 from tests.tags.text_runs import TextRuns, answer, join_pieces, split_text, thought
 
 import thinkaloud
-from thinkaloud.canon import BlockEnded, BlockStarted, Event, Kind
-from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
-from thinkaloud.dialects.tags.splitter import make_splitter
-from thinkaloud.transcript import Ending, Turn
+from thinkaloud.core.canon import BlockEnded, BlockStarted, Event, Kind
+from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.core.dialects.tags.splitter import make_splitter
+from thinkaloud.core.transcript import Ending, Turn
 
 THINK = PROFILES["think"]
 

@@ -6,8 +6,8 @@ import pytest
 from tests.chunks import one_by_one
 from tests.linear_time import assert_linear
 
-from thinkaloud.dialects.tags.profiles import PROFILES
-from thinkaloud.dialects.tags.splitter import make_splitter
+from thinkaloud.core.dialects.tags.profiles import PROFILES
+from thinkaloud.core.dialects.tags.splitter import make_splitter
 
 
 def single_chunk(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.dialects.tags.markers import Markers, compile_markers
+from thinkaloud.core.dialects.tags.markers import Markers, compile_markers
 
 TAGS = Markers({"open": ("<think>", "<think>\n"), "close": ("</think>",)})
 SUFFIX = Markers({"open": ("<think:*>",)})

@@ -2,11 +2,16 @@
 
 import pytest
 
-from thinkaloud.canon import Refused, UnknownProfile
-from thinkaloud.dialects.tags.families import profile_for_model
-from thinkaloud.dialects.tags.harmony import HarmonySplitter
-from thinkaloud.dialects.tags.profiles import PROFILES, find_profile, may_become_marker, starts_with_marker
-from thinkaloud.dialects.tags.splitter import ThinkTagSplitter, make_splitter
+from thinkaloud.core.canon import Refused, UnknownProfile
+from thinkaloud.core.dialects.tags.families import profile_for_model
+from thinkaloud.core.dialects.tags.harmony import HarmonySplitter
+from thinkaloud.core.dialects.tags.profiles import (
+    PROFILES,
+    find_profile,
+    may_become_marker,
+    starts_with_marker,
+)
+from thinkaloud.core.dialects.tags.splitter import ThinkTagSplitter, make_splitter
 
 # A model, the profile for text from a server, and the profile for the model's raw text.
 MODELS = [

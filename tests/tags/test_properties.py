@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.chunks import SPLIT_POINTS, one_by_one, split_at
 from tests.tags.text_runs import TextRuns, answer, split_text, thought
 
-from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
-from thinkaloud.dialects.tags.splitter import make_splitter
+from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.core.dialects.tags.splitter import make_splitter
 
 TAG_BITS = ["<", "</", "<th", "<think", "think>", "<think>", "</think>", " ", "\n", "x", "é"]
 OTHER_BITS = ["<tool_call>", "[THINK]", "<|channel|>", "<|message|>", "analysis", "final", "to=functions.f"]

@@ -8,7 +8,7 @@ import pytest
 from tests.chunks import one_by_one
 from tests.tags.text_runs import split_text
 
-from thinkaloud.dialects.tags.profiles import PROFILES
+from thinkaloud.core.dialects.tags.profiles import PROFILES
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("THINKALOUD_RECORDINGS", PROJECT.parent / "shared" / "recordings"))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from thinkaloud.canon import Kind
-from thinkaloud.dialects.tags.markers import CallStarted, Piece, Reclassified
-from thinkaloud.dialects.tags.profiles import TagProfile
-from thinkaloud.dialects.tags.splitter import make_splitter
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.dialects.tags.markers import CallStarted, Piece, Reclassified
+from thinkaloud.core.dialects.tags.profiles import TagProfile
+from thinkaloud.core.dialects.tags.splitter import make_splitter
 
 Run = tuple[str, str]
 TextRuns = list[Run]

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from thinkaloud import canon
-from thinkaloud.canon import Entry, Event, OutOfOrder, Seal, SealForm, Usage
-from thinkaloud.canon.requests import Image
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core import canon
+from thinkaloud.core.canon import Entry, Event, OutOfOrder, Seal, SealForm, Usage
+from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.transcript import Turn, apply
 
 EVENTS: tuple[type[Any], ...] = get_args(canon.Event)
 """The registry of events: every kind there is, in its order."""

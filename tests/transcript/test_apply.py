@@ -3,7 +3,7 @@
 import pytest
 from tests.transcript.turn_builders import SIGNATURE, answer, block, sealed_thought, thought, timed_turn
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -25,7 +25,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Block, BlockStatus, Ending, Outcome, Turn, apply, fold
+from thinkaloud.core.transcript import Block, BlockStatus, Ending, Outcome, Turn, apply, fold
 
 MESSAGE = Seal("openai_chat", SealForm.MESSAGE, '{"role":"assistant"}', "gpt")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -15,7 +15,7 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.transcript import Callbacks, Ending, Handler, Turn
+from thinkaloud.core.transcript import Callbacks, Ending, Handler, Turn
 
 
 class RecordingHandler:

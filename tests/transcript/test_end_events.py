@@ -8,7 +8,7 @@ from tests.dialects.turn_checks import assert_valid_turn
 from tests.transcript.test_properties import STEPS, Step, generate_turn
 from tests.transcript.turn_builders import answer, block, thought, tool_call
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockStarted,
     Event,
@@ -20,8 +20,8 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.transcript import BlockStatus, Ending, events_to_end_blocks, events_to_end_turn, fold
-from thinkaloud.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript import BlockStatus, Ending, events_to_end_blocks, events_to_end_turn, fold
+from thinkaloud.core.transcript.end_events import STOPPED_ERROR
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
 CONNECTION_LOST = TurnFailed("cut_off", "The gateway stopped.")

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BadFrame,

@@ -6,7 +6,7 @@ import pytest
 from tests.linear_time import ATTEMPTS, Work, assert_linear, fastest_seconds
 from tests.transcript.turn_builders import SIGNATURE, block
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -21,7 +21,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Callbacks, Turn, apply, fold
+from thinkaloud.core.transcript import Callbacks, Turn, apply, fold
 
 END = TurnEnded(Finish.STOP)
 

@@ -12,7 +12,7 @@ from tests.transcript.turn_builders import (
     with_joined_text,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BlockEnded,
@@ -33,7 +33,7 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.transcript import Turn, apply, fold
+from thinkaloud.core.transcript import Turn, apply, fold
 
 OPEN_BLOCK: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
 ENDED_TURN: list[Event] = [*answer(0, "yes"), TurnEnded(Finish.STOP)]

@@ -10,7 +10,7 @@ from tests.transcript.turn_builders import (
     tool_call,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockStarted,
     Event,
@@ -20,7 +20,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.transcript import Ending, Outcome, fold
+from thinkaloud.core.transcript import Ending, Outcome, fold
 
 NESTED = [BlockStarted(0, Kind.ASSISTANT_CALL), *block(1, Kind.TEXT, "yes", parent=0), BlockEnded(0)]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.chunks import SPLIT_POINTS, split_at
 from tests.transcript.turn_builders import SIGNATURE, with_joined_text
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -27,7 +27,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import BlockStatus, Turn, apply, fold
+from thinkaloud.core.transcript import BlockStatus, Turn, apply, fold
 
 
 class Step(NamedTuple):

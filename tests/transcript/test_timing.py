@@ -3,7 +3,7 @@
 import pytest
 from tests.transcript.turn_builders import timed_turn
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockStarted,
     Event,
@@ -13,7 +13,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.transcript import ThinkingTime, thinking_time
+from thinkaloud.core.transcript import ThinkingTime, thinking_time
 
 Script = list[tuple[int | None, Event]]
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.transcript.turn_builders import answer, block, finished_tool_call, thought, tool_call
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     ApprovalSettled,
     BlockEnded,
@@ -18,7 +18,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import PAUSE_TURN, Approval, Block, BlockStatus, Ending, Turn, fold, unfold
+from thinkaloud.core.transcript import PAUSE_TURN, Approval, Block, BlockStatus, Ending, Turn, fold, unfold
 
 
 def test_block_text_is_joined_on_access() -> None:

@@ -1,6 +1,6 @@
 """Builders for the events of a turn."""
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -12,7 +12,7 @@ from thinkaloud.canon import (
     SealForm,
     ToolFinished,
 )
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.core.transcript import Turn, apply
 
 SIGNATURE = Seal("anthropic_messages", SealForm.SIGNATURE, "c2lnbmVk", "claude")
 

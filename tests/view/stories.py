@@ -10,10 +10,9 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.canon import Entry, Event
-from thinkaloud.surfaces.panel_rows import HeaderRow, PassageRow, ThoughtRow, panel_rows
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import (
+from thinkaloud.core.canon import Entry, Event
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import (
     PANEL,
     ThinkingView,
     UserChoices,
@@ -25,6 +24,7 @@ from thinkaloud.view import (
     toggle_thinking,
     view,
 )
+from thinkaloud.surfaces.chat.panel_rows import HeaderRow, PassageRow, ThoughtRow, panel_rows
 
 FOLDER = Path(__file__).parents[2] / "stories"
 

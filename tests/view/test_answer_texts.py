@@ -19,10 +19,10 @@ from tests.view.turns import (
 )
 from wcwidth import iter_graphemes
 
-from thinkaloud.canon import BlockGrew, BlockSealed, BlockStarted, Event, Kind, SealForm, ToolFinished
-from thinkaloud.transcript import Turn, fold
-from thinkaloud.view import copy_text, speech_text, title_text
-from thinkaloud.view.text import fence_text, first_words, text_in_fence
+from thinkaloud.core.canon import BlockGrew, BlockSealed, BlockStarted, Event, Kind, SealForm, ToolFinished
+from thinkaloud.core.transcript import Turn, fold
+from thinkaloud.core.view import copy_text, speech_text, title_text
+from thinkaloud.core.view.text import fence_text, first_words, text_in_fence
 
 CANARY = "canary"
 

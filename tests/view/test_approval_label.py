@@ -3,9 +3,9 @@
 import pytest
 from tests.transcript.turn_builders import tool_call
 
-from thinkaloud.canon import ApprovalAsked, ApprovalSettled
-from thinkaloud.transcript import fold
-from thinkaloud.view import view
+from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled
+from thinkaloud.core.transcript import fold
+from thinkaloud.core.view import view
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thinkaloud.view import (
+from thinkaloud.core.view import (
     PRESETS,
     Policy,
     preset,

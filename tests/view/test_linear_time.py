@@ -12,9 +12,9 @@ from tests.view.turns import (
     untimed_turn,
 )
 
-from thinkaloud.canon import Event, Finish, ReplyEnded
-from thinkaloud.transcript import Turn
-from thinkaloud.view import ThinkingStep, gateway_answer, plain_lines, thinking_block, view
+from thinkaloud.core.canon import Event, Finish, ReplyEnded
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import ThinkingStep, gateway_answer, plain_lines, thinking_block, view
 
 SIZE = 2000
 MOST = 3.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.view import (
+from thinkaloud.core.view import (
     PANEL,
     PRESETS,
     AfterComplete,
@@ -18,7 +18,7 @@ from thinkaloud.view import (
     show_thinking,
     toggle_all,
 )
-from thinkaloud.view.policy import block_choice, panel_choice
+from thinkaloud.core.view.policy import block_choice, panel_choice
 
 # `-` is "whatever it is"; `a/b` is "a or b". Every combination is met by exactly one row.
 TRUTH = """

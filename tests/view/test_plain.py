@@ -14,7 +14,7 @@ from tests.view.turns import (
     untimed_turn,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     ApprovalAsked,
     BlockEnded,
     BlockGrew,
@@ -32,9 +32,9 @@ from thinkaloud.canon import (
     ToolFinished,
     TurnEnded,
 )
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Channel, PlainRenderer, plain_lines
-from thinkaloud.view.plain import INDENT, MAX_INDENT_LEVELS, THINK_PREFIX
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import Channel, PlainRenderer, plain_lines
+from thinkaloud.core.view.plain import INDENT, MAX_INDENT_LEVELS, THINK_PREFIX
 
 TRIP: list[Event] = [
     *thought_events(0, "Ask."),

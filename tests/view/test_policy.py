@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from thinkaloud.canon import Refused, UnknownPreset
-from thinkaloud.view import (
+from thinkaloud.core.canon import Refused, UnknownPreset
+from thinkaloud.core.view import (
     PRESETS,
     AfterComplete,
     HeaderStyle,

@@ -16,7 +16,7 @@ from tests.view.turns import (
 )
 from wcwidth import iter_graphemes
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -32,9 +32,9 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Turn
-from thinkaloud.view import ThinkingBlock, gateway_answer, thinking_block
-from thinkaloud.view.thinking import RESULT_LIMIT
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import ThinkingBlock, gateway_answer, thinking_block
+from thinkaloud.core.view.thinking import RESULT_LIMIT
 
 STEP_KEYS = {
     "reasoning": {"id", "type", "content", "timestamp", "childSteps"},

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -19,8 +19,8 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import (
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import (
     PRESETS,
     Channel,
     OpenState,

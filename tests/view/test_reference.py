@@ -5,9 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import thinkaloud.view as public
-from thinkaloud.view import PRESETS, BlockView, GatewayAnswer, Policy, StepView, ThinkingBlock, ThinkingView
-from thinkaloud.view.locales import EN_US, PT_BR, Plural
+import thinkaloud.core.view as public
+from thinkaloud.core.view import (
+    PRESETS,
+    BlockView,
+    GatewayAnswer,
+    Policy,
+    StepView,
+    ThinkingBlock,
+    ThinkingView,
+)
+from thinkaloud.core.view.locales import EN_US, PT_BR, Plural
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "view.md").read_text(encoding="utf-8")
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.view.turns import STOP, sealed_thought_events, thought_events, untimed_turn
 
-from thinkaloud.canon import SealForm, SummaryWritten
-from thinkaloud.view import SummaryBy, columns_of, summary_line
-from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS
+from thinkaloud.core.canon import SealForm, SummaryWritten
+from thinkaloud.core.view import SummaryBy, columns_of, summary_line
+from thinkaloud.core.view.summary import READ_AHEAD, SUMMARY_COLUMNS
 
 
 def test_summary_prefers_the_line_of_an_event() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import iter_graphemes, width
 
-from thinkaloud.view.text import (
+from thinkaloud.core.view.text import (
     ELLIPSIS,
     columns_of,
     first_code_points,

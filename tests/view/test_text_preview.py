@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
-from thinkaloud.view import columns_of, count_words, preview, tail
-from thinkaloud.view.text import plain_line
+from thinkaloud.core.view import columns_of, count_words, preview, tail
+from thinkaloud.core.view.text import plain_line
 
 MARKED = st.lists(
     st.sampled_from(

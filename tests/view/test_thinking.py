@@ -14,7 +14,7 @@ from tests.view.turns import (
     untimed_turn,
 )
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -29,8 +29,8 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Turn
-from thinkaloud.view import (
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import (
     PRESETS,
     HiddenReason,
     OpenState,
@@ -91,7 +91,7 @@ def test_words_of_a_finished_thought_are_counted_once(monkeypatch: pytest.Monkey
         counted.append(text)
         return 3
 
-    monkeypatch.setattr("thinkaloud.view.thinking.count_words", count)
+    monkeypatch.setattr("thinkaloud.core.view.thinking.count_words", count)
     text = "A thought that no other test has, counted once."
     turn = untimed_turn(*thought_events(0, text))
     views = [view(turn, now_ms=at_ms) for at_ms in range(5)]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import thinkaloud.view
-from thinkaloud.canon import UnknownLocale
-from thinkaloud.view import LOCALES, Words
-from thinkaloud.view.locales import EN_US, PT_BR, Plural
+import thinkaloud.core.view
+from thinkaloud.core.canon import UnknownLocale
+from thinkaloud.core.view import LOCALES, Words
+from thinkaloud.core.view.locales import EN_US, PT_BR, Plural
 
 EN, PT = Words("en-US"), Words("pt-BR")
 
@@ -58,7 +58,7 @@ def test_every_language_has_the_same_keys_and_placeholders() -> None:
 
 def test_every_word_key_in_the_code_exists() -> None:
     named = set()
-    for path in Path(thinkaloud.view.__file__).parent.glob("*.py"):
+    for path in Path(thinkaloud.core.view.__file__).parent.glob("*.py"):
         named |= set(re.findall(r'"(ai\.[\w.]+\w)"', path.read_text(encoding="utf-8")))
     assert len(named) > 20
     assert named <= EN_US.words.keys()

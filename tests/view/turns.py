@@ -1,6 +1,6 @@
 """Builds turns for tests: events with or without times."""
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockSealed,
@@ -15,7 +15,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.transcript import Turn, apply, fold
+from thinkaloud.core.transcript import Turn, apply, fold
 
 STOP = TurnEnded(Finish.STOP)
 

@@ -21,8 +21,8 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 from tests.patience import PATIENCE_S, patient_context
 
-from thinkaloud.server.static_files import FOLDER
-from thinkaloud.store.file_lock import lock_holder, lock_path
+from thinkaloud.gateway.server.http.static_files import FOLDER
+from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"

@@ -14,12 +14,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from thinkaloud import canon
-from thinkaloud.canon.requests import Image
-from thinkaloud.dialects.tags.families import model_families
-from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
-from thinkaloud.surfaces.error_words import error_tables
-from thinkaloud.view import LOCALES, PRESETS
+from thinkaloud.core import canon
+from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.dialects.tags.families import model_families
+from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.core.view import LOCALES, PRESETS
+from thinkaloud.surfaces.chat.error_words import error_tables
 
 WEB = Path(__file__).parents[2] / "web"
 HEADER = "// Generated from Python by `make core`; do not edit.\n"

@@ -16,8 +16,8 @@ import msgspec
 from tests.dialects.recordings import OWN_RECORDINGS, REAL_BY_NAME, REAL_RECORDINGS, RECORDINGS, Recording
 
 from thinkaloud import Turn
-from thinkaloud.canon import Kind, NotAResponse
-from thinkaloud.transcript import Block
+from thinkaloud.core.canon import Kind, NotAResponse
+from thinkaloud.core.transcript import Block
 
 VECTORS = Path(__file__).parents[2] / "web" / "test" / "stream-vectors.json"
 DIALECTS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini", "ollama", "text")

@@ -13,7 +13,7 @@ from tests.web.element_states import (
     turn_end_in_thought,
 )
 
-from thinkaloud.view import PRESETS, Policy, RememberScope, open_state, preset
+from thinkaloud.core.view import PRESETS, Policy, RememberScope, open_state, preset
 
 HEADER = "thinking-block [part=summary]"
 OPEN = "() => block.shadowRoot.querySelector('details').open"

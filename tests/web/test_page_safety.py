@@ -16,7 +16,7 @@ from playwright.sync_api import Browser
 from tests.patience import patient_context
 from tests.web.chat_page import GatewayProcess, PageVisit, require_built_page, wait_for_answers
 
-from thinkaloud.server.static_files import FOLDER
+from thinkaloud.gateway.server.http.static_files import FOLDER
 
 MOST_FIRST_LOAD = 40 * 1024
 HOSTILE = """# <img src=x onerror="window.__ran=1">

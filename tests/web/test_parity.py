@@ -14,9 +14,9 @@ from tests.transcript.any_turn import EVENTS, Script, fold_script, random_script
 from tests.web.generate_core import generated
 from tests.web.site import WEB, Site
 
-from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, TurnStarted
-from thinkaloud.transcript import Turn
-from thinkaloud.view import LOCALES, PRESETS, Words, count_words, preset, preview, tail, view
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, TurnStarted
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import LOCALES, PRESETS, Words, count_words, preset, preview, tail, view
 
 SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -169,8 +169,8 @@ def test_input_of_a_call_is_cut_alike_however_it_came(
 @SLOW
 @given(text=WRITING | SENTENCES)
 def test_any_text_is_shortened_alike(page: Page, text: str) -> None:
-    from thinkaloud.transcript import fold
-    from thinkaloud.view import summary_line
+    from thinkaloud.core.transcript import fold
+    from thinkaloud.core.view import summary_line
 
     turn = fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
     expected = [preview(text), tail(text), count_words(text), summary_line(turn)[0]]

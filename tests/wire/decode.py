@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from thinkaloud.wire import BrokenFrame, Decoder, Frame, WireLimitExceeded
+from thinkaloud.core.wire import BrokenFrame, Decoder, Frame, WireLimitExceeded
 
 
 class Decoded(NamedTuple):

@@ -16,7 +16,7 @@ from tests.wire.aws_encoder import (
 )
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
-from thinkaloud.wire import AwsEventStreamDecoder, Frame
+from thinkaloud.core.wire import AwsEventStreamDecoder, Frame
 
 PRELUDE_FAULT = "an AWS event-stream prelude does not match its checksum"
 MESSAGE_FAULT = "an AWS event-stream message does not match its checksum"

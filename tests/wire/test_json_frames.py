@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
-from thinkaloud.wire import (
+from thinkaloud.core.wire import (
     DEFAULT_LIMITS,
     Frame,
     Framing,

@@ -13,8 +13,8 @@ from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.aws_encoder import encode_message
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
-from thinkaloud.canon import LimitExceeded
-from thinkaloud.wire import (
+from thinkaloud.core.canon import LimitExceeded
+from thinkaloud.core.wire import (
     DEFAULT_LIMITS,
     AwsEventStreamDecoder,
     Decoder,

@@ -7,7 +7,7 @@ from tests.chunks import one_by_one
 from tests.linear_time import assert_linear
 from tests.wire.aws_encoder import encode_message
 
-from thinkaloud.wire import (
+from thinkaloud.core.wire import (
     AwsEventStreamDecoder,
     Framing,
     JsonArrayDecoder,

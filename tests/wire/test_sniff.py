@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.wire.aws_encoder import encode_event
 
-from thinkaloud.wire import (
+from thinkaloud.core.wire import (
     AwsEventStreamDecoder,
     Framing,
     JsonArrayDecoder,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.chunks import SPLIT_POINTS, all_splits, split_at
 
-from thinkaloud.wire import PLAIN_TEXT, TextDecoder
+from thinkaloud.core.wire import PLAIN_TEXT, TextDecoder
 
 CASES: dict[str, tuple[bytes, str]] = {
     "letters": (b"plain <think>", "plain <think>"),

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.env.PAGE_OUT ?? join(here, "../../src/thinkaloud/server/static");
+const out = process.env.PAGE_OUT ?? join(here, "../../src/thinkaloud/gateway/server/static");
 const FIRST_LOAD_LIMIT = 40 * 1024;
 
 await rm(out, { recursive: true, force: true });

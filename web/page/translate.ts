@@ -1,6 +1,6 @@
 /**
  * Errors of the gateway in the reader's language. The gateway writes them in English; each known sentence is found by
- * its fixed words, as on the command line (`surfaces/error_words.py`). A provider's own words stay as they are.
+ * its fixed words, as on the command line (`surfaces/chat/error_words.py`). A provider's own words stay as they are.
  */
 
 import { currentLanguage } from "./words.js";

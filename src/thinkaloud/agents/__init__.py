@@ -3,6 +3,8 @@
 An `Agent` is a value, and a `Run` of it is one turn. Tools come from functions (`from_function`), from MCP
 servers (`connect`), or from a `Toolbox`, which finds the tools that a file names. Each name is imported on
 first use, so that a caller who needs one of them does not load the others.
+
+It may import `client` and the core. Read first: `spec.py`, `loop.py`, `run.py`.
 """
 
 from importlib import import_module

@@ -19,10 +19,10 @@ from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.mcp import McpServer
 from thinkaloud.agents.spec import Agent, RunLimits, assemble
 from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Sampling
 from thinkaloud.client.json_schema import checked_schema
 from thinkaloud.client.prepared_request import checked_sampling, parse_thinking
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import Sampling
 
 FILE_NAME = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"

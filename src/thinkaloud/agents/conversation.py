@@ -16,16 +16,23 @@ from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
-from thinkaloud.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
-from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import replace_file
-from thinkaloud.context import AnsweredTurn, Context, Step, read_conversation, steps_of, write_conversation
-from thinkaloud.transcript import Block, Turn, apply, events_to_end_turn
+from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
+from thinkaloud.core.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.context import (
+    AnsweredTurn,
+    Context,
+    Step,
+    read_conversation,
+    steps_of,
+    write_conversation,
+)
+from thinkaloud.core.transcript import Block, Turn, apply, events_to_end_turn
 
 SHOWN_KINDS = (Kind.REASONING, Kind.TEXT)
 Approver = Callable[[Block], bool]

@@ -16,20 +16,13 @@ from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.agents.reply import TRUSTED_FINISHES, EventSink, ReplyFailed, ReplyRunner, failure_of
 from thinkaloud.agents.spec import Agent, LimitReached, exceeded_limit
 from thinkaloud.agents.tools import ToolOutcome, call_tool
-from thinkaloud.canon import (
-    ApprovalAsked,
-    ApprovalSettled,
-    Finish,
-    Kind,
-    Refused,
-    ToolFinished,
-)
-from thinkaloud.canon.requests import ThinkingLevel, UserMessage
-from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepared_request import PreparedRequest
-from thinkaloud.context import Step, replies_of
-from thinkaloud.dialects import build_request
-from thinkaloud.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_end_blocks
+from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Finish, Kind, Refused, ToolFinished
+from thinkaloud.core.canon.requests import ThinkingLevel, UserMessage
+from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.context import Step, replies_of
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_end_blocks
 
 logger = logging.getLogger(__name__)
 

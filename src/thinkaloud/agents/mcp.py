@@ -19,9 +19,9 @@ import msgspec
 
 from thinkaloud.agents.tool_results import MAX_IMAGES, ResultParts, ToolReturn
 from thinkaloud.agents.tools import Tool, ToolFault, model_tool_name
-from thinkaloud.canon import Refused, requests
 from thinkaloud.client.json_schema import inline_references
 from thinkaloud.client.keys import Secret
+from thinkaloud.core.canon import Refused, requests
 from thinkaloud.extras import install_command
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 import msgspec
 
 from thinkaloud.agents.spec import Agent
-from thinkaloud.canon import ThinkingNotOffered
-from thinkaloud.catalog import Catalog
-from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
-from thinkaloud.context import Context, Step
+from thinkaloud.core.canon import ThinkingNotOffered
+from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.catalog.thinking import OnUnavailable
+from thinkaloud.core.context import Context, Step
 
 
 def prepare_reply(

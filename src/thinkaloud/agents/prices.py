@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Kind, Usage
-from thinkaloud.transcript import Block, Reply, Turn
+from thinkaloud.core.canon import Kind, Usage
+from thinkaloud.core.transcript import Block, Reply, Turn
 
 _PRICE_PROVIDER_IDS = {
     "anthropic": "anthropic",

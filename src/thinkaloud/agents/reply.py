@@ -13,7 +13,10 @@ from typing import Protocol
 import msgspec
 
 from thinkaloud.agents.spec import Agent
-from thinkaloud.canon import (
+from thinkaloud.client.api import EventBatch
+from thinkaloud.client.output import output_problem
+from thinkaloud.client.prepared_request import PreparedRequest
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -34,10 +37,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.client.api import EventBatch
-from thinkaloud.client.output import output_problem
-from thinkaloud.client.prepared_request import PreparedRequest
-from thinkaloud.transcript import PAUSE_TURN, BlockStatus, Turn
+from thinkaloud.core.transcript import PAUSE_TURN, BlockStatus, Turn
 
 BAD_OUTPUT = "bad_output"
 """The code of the notice that an answer does not have the requested shape."""

@@ -22,7 +22,11 @@ from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for
 from thinkaloud.agents.watchers import TurnWatcher
-from thinkaloud.canon import (
+from thinkaloud.client import monotonic_clock
+from thinkaloud.client.api import Clock, EventBatch, ask, send
+from thinkaloud.client.http import Client
+from thinkaloud.client.prepared_request import Options, PreparedRequest, parse_thinking
+from thinkaloud.core.canon import (
     BlockEnded,
     Entry,
     Event,
@@ -37,14 +41,10 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
 )
-from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.catalog import Catalog
-from thinkaloud.client import monotonic_clock
-from thinkaloud.client.api import Clock, EventBatch, ask, send
-from thinkaloud.client.http import Client
-from thinkaloud.client.prepared_request import Options, PreparedRequest, parse_thinking
-from thinkaloud.context import Step
-from thinkaloud.transcript import (
+from thinkaloud.core.canon.requests import ThinkingLevel
+from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.context import Step
+from thinkaloud.core.transcript import (
     Approval,
     Block,
     BlockStatus,
@@ -53,7 +53,7 @@ from thinkaloud.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.end_events import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0

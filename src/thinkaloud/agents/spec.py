@@ -1,7 +1,7 @@
 """A runnable agent: a model with instructions, tools, assistants and limits.
 
-`Agent` has its tools and assistants resolved. Its declarative forms are `store.rows.AgentSpec` (the store and
-HTTP) and `agents.config.AgentConfig` (a row of agents.toml). They only name the tools and assistants.
+`Agent` has its tools and assistants resolved. Its declarative form is `agents.config.AgentConfig`, a row of
+agents.toml, which only names the tools and assistants. The gateway stores agents in a form of its own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +11,11 @@ import msgspec
 
 from thinkaloud.agents.prices import price_of
 from thinkaloud.agents.tools import Tool
-from thinkaloud.canon import Refused
-from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import ThinkingLevel, assistant_tool_name
-from thinkaloud.context import ContextMode
-from thinkaloud.store.rows import AgentSpec
-from thinkaloud.transcript import Reply
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import requests as canon
+from thinkaloud.core.canon.requests import assistant_tool_name
+from thinkaloud.core.context import ContextMode
+from thinkaloud.core.transcript import Reply
 
 
 class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -124,35 +123,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 def bare_model(model: str) -> Agent:
     """Return an agent without name, tools or time limit: the model replies once."""
     return Agent(name="", model=model, limits=RunLimits(seconds=None))
-
-
-def agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
-    """Return the agent of a stored spec, without its own tools and assistants."""
-    defaults = RunLimits()
-    return Agent(
-        name=spec.name,
-        id=agent_id,
-        description=spec.description,
-        model=spec.model,
-        system=spec.system,
-        thinking=thinking_setting(spec),
-        context_mode=spec.context_mode,
-        client_tools=spec.tools,
-        limits=RunLimits(
-            replies=spec.most_replies or defaults.replies,
-            output_tokens=spec.most_output_tokens,
-            seconds=spec.most_seconds or defaults.seconds,
-            usd=spec.most_usd,
-        ),
-        summary_model=spec.summary_model,
-    )
-
-
-def thinking_setting(spec: AgentSpec) -> str | int:
-    """Return the thinking setting of a stored spec, as `client.prepare` takes it."""
-    if not spec.thinking:
-        return ThinkingLevel.OFF
-    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
 
 
 AgentLookup = Callable[[str], tuple[Agent, tuple[str, ...]]]

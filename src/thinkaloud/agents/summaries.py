@@ -9,10 +9,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from thinkaloud.canon import Kind, SummaryWritten
-from thinkaloud.transcript import Block, BlockStatus, Turn
-from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS, newest_title, opening_title
-from thinkaloud.view.text import first_code_points, first_columns, last_code_points, plain_line
+from thinkaloud.core.canon import Kind, SummaryWritten
+from thinkaloud.core.transcript import Block, BlockStatus, Turn
+from thinkaloud.core.view.summary import READ_AHEAD, SUMMARY_COLUMNS, newest_title, opening_title
+from thinkaloud.core.view.text import first_code_points, first_columns, last_code_points, plain_line
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import binascii
 
 import msgspec
 
-from thinkaloud.canon.requests import Image, media_type_of
+from thinkaloud.core.canon.requests import Image, media_type_of
 
 MAX_IMAGES = 20
 """In one result. Some providers take no more in a request."""

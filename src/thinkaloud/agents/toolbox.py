@@ -18,8 +18,8 @@ import msgspec
 from thinkaloud.agents.mcp import McpServer, ServerDisconnected, connect
 from thinkaloud.agents.tool_results import ToolReturn
 from thinkaloud.agents.tools import Tool, model_tool_name
-from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.client.keys import resolve_key
+from thinkaloud.core.canon import KeyMissing, Refused
 
 logger = logging.getLogger(__name__)
 

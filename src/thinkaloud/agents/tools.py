@@ -22,8 +22,8 @@ from typing import Any, get_type_hints
 import msgspec
 
 from thinkaloud.agents.tool_results import ToolReturn, python_result
-from thinkaloud.canon import Refused, requests
 from thinkaloud.client.json_schema import inline_references
+from thinkaloud.core.canon import Refused, requests
 
 logger = logging.getLogger(__name__)
 

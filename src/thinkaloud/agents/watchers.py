@@ -8,7 +8,7 @@ the entries. docs/reference/watchers.md says what is detected, what is not, and 
 import re
 from collections import Counter, deque
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -23,7 +23,7 @@ from thinkaloud.canon import (
     TurnFailed,
     UsageReported,
 )
-from thinkaloud.transcript import Turn
+from thinkaloud.core.transcript import Turn
 
 SILENT = "silent"
 REPEATING = "repeating"

@@ -2,6 +2,8 @@
 
 It searches, and its thinking is the true trace of that search. `run_solver` serves it like any other
 provider; `solve` and `check` do the same without a server.
+
+It imports only `loopback`. Read first: `solver.py`, `search.py`, `skills/__init__.py`.
 """
 
 from thinkaloud.builtin.checker import check

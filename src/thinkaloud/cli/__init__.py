@@ -3,6 +3,8 @@
 Exit codes: 0 success, 1 the model or its provider failed, 2 the command cannot be carried out or an input
 file is invalid, 130 stopped by Ctrl-C. Only the options of the given command are imported, and nothing heavy
 at the top of this module, so that `--version` and `--help` start fast.
+
+Read first: `parser.py`, `commands/ask.py`, `gateway_client/attach.py`.
 """
 
 import os
@@ -220,8 +222,8 @@ def _raise_on_ctrl_c() -> None:
 
 
 def _parse(argv: "Sequence[str]") -> "Namespace":
-    from thinkaloud.canon import Refused
     from thinkaloud.cli.parser import build_parser, parse, unknown_name
+    from thinkaloud.core.canon import Refused
 
     command = next((argument for argument in argv if not argument.startswith("-")), "")
     if command and command not in COMMANDS:
@@ -235,14 +237,14 @@ def _parse(argv: "Sequence[str]") -> "Namespace":
 def _run(argv: "Sequence[str]") -> int:
     import errno
 
-    from thinkaloud.canon import Refused, ThinkaloudError
-    from thinkaloud.cli.console import (
+    from thinkaloud.cli.output.console import (
         EXIT_FAILED,
         EXIT_OK,
         not_utf8_text,
         open_missing_streams,
         print_error,
     )
+    from thinkaloud.core.canon import Refused, ThinkaloudError
     from thinkaloud.extras import refuse_missing_extras
 
     open_missing_streams()

@@ -16,13 +16,13 @@ from contextlib import suppress
 import msgspec
 
 from thinkaloud.agents.tools import model_tool_name
-from thinkaloud.canon import Refused
-from thinkaloud.cli.console import terminal_options
+from thinkaloud.cli.output.console import terminal_options
 from thinkaloud.cli.settings import user_agents
-from thinkaloud.surfaces.screen_words import CHAT_TEXTS, ScreenWords
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.transcript import Block
+from thinkaloud.core.view import Words
+from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords
 from thinkaloud.surfaces.terminal import clean, clean_json, wrap_text
-from thinkaloud.transcript import Block
-from thinkaloud.view import Words
 
 ALL_TOOLS = "all"
 _MAX_LINE_BYTES = 4096

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from thinkaloud.canon import Refused
 from thinkaloud.cli.settings import database_path, user_config
-from thinkaloud.store.file_lock import FileLock, lock_path
+from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from thinkaloud.store.database import Database
+    from thinkaloud.gateway.store.engine.database import Database
 
 VARIABLE = "THINKALOUD_DATABASE"
 POOL_VARIABLE = "THINKALOUD_DATABASE_POOL"
@@ -46,16 +46,16 @@ async def open_home_database(
 
     On PostgreSQL several gateways may run for one home. The lock tells other commands where the first is.
     """
-    from thinkaloud.store.database_copy import refuse_incomplete_copy
+    from thinkaloud.gateway.store.engine.copy import refuse_incomplete_copy
 
     if not url:
-        from thinkaloud.store import sqlite
+        from thinkaloud.gateway.store.engine import sqlite
 
         async with sqlite.open_database(database_path(), guest=guest, full_sync=full_sync) as file_database:
             await file_database.read(refuse_incomplete_copy)
             yield file_database
         return
-    from thinkaloud.store.postgres import PostgresConfig, open_postgres
+    from thinkaloud.gateway.store.engine.postgres import PostgresConfig, open_postgres
 
     config = PostgresConfig(pool_url=os.environ.get(POOL_VARIABLE, ""))
     path = lock_path(database_path())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NoReturn
 
-from thinkaloud.cli.console import in_users_language, users_language
+from thinkaloud.cli.output.console import in_users_language, users_language
 from thinkaloud.surfaces.terminal import clean
 
 Commands = Mapping[str, tuple[str, str, str]]
@@ -55,7 +55,7 @@ class CommandParser(argparse.ArgumentParser):
     def _translate(self) -> None:
         """Make the texts of this command Portuguese, if that is the user's language."""
         if users_language() == "pt-BR":
-            from thinkaloud.cli.portuguese import translate_parser
+            from thinkaloud.cli.output.portuguese import translate_parser
 
             translate_parser(self)
 
@@ -149,7 +149,7 @@ def build_parser(commands: Commands, chosen: str | None, version: str) -> Comman
         subparser = subparsers.add_parser(name, help=summary, description=description)
         if options and chosen in (name, None):
             module, _, function = options.partition(":")
-            getattr(importlib.import_module(f"thinkaloud.cli.{module}"), function)(subparser)
+            getattr(importlib.import_module(f"thinkaloud.cli.commands.{module}"), function)(subparser)
     return parser
 
 

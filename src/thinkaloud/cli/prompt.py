@@ -3,8 +3,8 @@
 import os
 import stat
 
-from thinkaloud.canon import Refused
-from thinkaloud.cli.console import STDIN, not_utf8_text, read_chunks
+from thinkaloud.cli.output.console import STDIN, not_utf8_text, read_chunks
+from thinkaloud.core.canon import Refused
 
 MAX_PROMPT_BYTES = 8_000_000
 """A gateway accepts requests of 10 MiB, and JSON escapes make a prompt longer. No model reads as much."""

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Sampling
-from thinkaloud.cli.console import read_bytes
+from thinkaloud.cli.output.console import read_bytes
 from thinkaloud.client.json_schema import checked_schema
 from thinkaloud.client.prepared_request import checked_sampling
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import Sampling
 
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:

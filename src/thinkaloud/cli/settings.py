@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkaloud.catalog import Catalog
 from thinkaloud.client.config import Config, ConfigFile
 from thinkaloud.client.home import home_folder
+from thinkaloud.core.catalog import Catalog
 from thinkaloud.surfaces.terminal import clean
 
 if TYPE_CHECKING:

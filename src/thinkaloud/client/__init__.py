@@ -1,12 +1,13 @@
 """The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms.
 
 Every name is imported on first use, so that settings can be read without the HTTP library and the dialects.
+
+It may import the core. Read first: `api.py`, `prepared_request.py`, `http.py`.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkaloud.canon.errors import UnsafeAddress
     from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
     from thinkaloud.client.http import Client, ClientEnvironment
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
     from thinkaloud.client.response import ResponseStream, SizeLimits
     from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
+    from thinkaloud.core.canon.errors import UnsafeAddress
 
 __all__ = [
     "TIMEOUTS",
@@ -47,7 +49,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "thinkaloud.canon.errors": ("UnsafeAddress",),
+    "thinkaloud.core.canon.errors": ("UnsafeAddress",),
     "thinkaloud.client.api": (
         "ask",
         "ask_sync",

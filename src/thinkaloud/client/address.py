@@ -14,7 +14,7 @@ from functools import lru_cache
 from aiohappyeyeballs import AddrInfoType
 from yarl import URL
 
-from thinkaloud.canon.errors import UnsafeAddress
+from thinkaloud.core.canon.errors import UnsafeAddress
 
 _LOOPBACK_NAME = "localhost"
 _NUMERIC_HOST = re.compile(r"[0-9.]+")

@@ -12,7 +12,12 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from thinkaloud.canon import (
+from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
+from thinkaloud.client.http import Client
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.response import MIB, ResponseStream
+from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -28,18 +33,13 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.canon.requests import ToolDefinition
-from thinkaloud.catalog import retirement_note
-from thinkaloud.catalog.rows import Route
-from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
-from thinkaloud.client.http import Client
-from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
-from thinkaloud.client.response import MIB, ResponseStream
-from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.context import Context
-from thinkaloud.dialects import Reader, build_request
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
+from thinkaloud.core.canon.requests import ToolDefinition
+from thinkaloud.core.catalog import retirement_note
+from thinkaloud.core.catalog.rows import Route
+from thinkaloud.core.context import Context
+from thinkaloud.core.dialects import Reader, build_request
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
 
 _MAX_EVENT_CHARS = 32 * 1024
 MAX_TEXT_CHARS = 8 * MIB

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from yarl import URL
 
-from thinkaloud.catalog.rows import AuthScheme
 from thinkaloud.client.aws_signature import AwsCredentials, SigningScope, signed_headers
 from thinkaloud.client.keys import Secret
+from thinkaloud.core.catalog.rows import AuthScheme
 
 _AWS_SERVICE = "bedrock"
 

@@ -13,17 +13,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Refused
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.toml_edit import Value, set_value, unset_value
 from thinkaloud.client.write_file import locked_folder, replace_file
-from thinkaloud.view import LOCALES, PRESETS, Policy, read_policy
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.view import LOCALES, PRESETS, Policy, read_policy
 
 CONFIG_NAME = "config.toml"
 _LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 _FALLBACK_LANGUAGE = "en-US"
 _ContextMode = Literal["keep", "strip", "provider_default"]
-"""As in `thinkaloud.context`, which would triple the time to read the settings."""
+"""As in `thinkaloud.core.context`, which would triple the time to read the settings."""
 _DISPLAY = "thinking.display."
 _MAX_CHARACTERS = 256 * 1024
 """A file of settings has a few lines. A larger one would take seconds to parse, in every command."""

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from thinkaloud.builtin import Connections, LocalServer, ProviderKey
-from thinkaloud.canon import ThinkaloudError
-from thinkaloud.catalog import Catalog, Provider, list_models, read_reported_models
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_source
 from thinkaloud.client.local_servers import connect_all, local_providers
+from thinkaloud.core.canon import ThinkaloudError
+from thinkaloud.core.catalog import Catalog, Provider, list_models, read_reported_models
 
 logger = logging.getLogger(__name__)
 

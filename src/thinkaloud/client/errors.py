@@ -12,9 +12,9 @@ import ssl
 
 import msgspec
 
-from thinkaloud.canon import LimitExceeded, ProviderFault
 from thinkaloud.client.retry import Timeouts
-from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.core.canon import LimitExceeded, ProviderFault
+from thinkaloud.core.dialects.payload import has_error, parse_error
 
 MAX_QUOTE_CHARACTERS = 500
 """The largest part of a provider's own message that is quoted in ours."""

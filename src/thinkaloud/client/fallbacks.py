@@ -6,8 +6,8 @@ words of its refusal are in its row.
 
 import msgspec
 
-from thinkaloud.canon.requests import Request, ThinkingParameters
-from thinkaloud.catalog.rows import Route
+from thinkaloud.core.canon.requests import Request, ThinkingParameters
+from thinkaloud.core.catalog.rows import Route
 
 
 class Fallback(msgspec.Struct, frozen=True):

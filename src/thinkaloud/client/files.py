@@ -8,8 +8,8 @@ import base64
 from collections.abc import Iterable
 from pathlib import Path
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, UserMessage, media_type_of, message_parts
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import File, Image, UserMessage, media_type_of, message_parts
 
 MAX_BYTES = 20 * 1024 * 1024
 """About the most that providers accept in one request; base64 makes a file a third larger."""

@@ -24,9 +24,6 @@ from typing import Self
 from yarl import URL
 
 import thinkaloud
-from thinkaloud.canon import ProviderFault, Refused
-from thinkaloud.canon.errors import UnsafeAddress
-from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
 from thinkaloud.client.address import (
     fill_address,
@@ -64,6 +61,9 @@ from thinkaloud.client.retry import (
     retry_after_ms,
     should_retry,
 )
+from thinkaloud.core.canon import ProviderFault, Refused
+from thinkaloud.core.canon.errors import UnsafeAddress
+from thinkaloud.core.catalog.rows import AuthScheme, Provider
 
 _MAX_CONNECTIONS = 2000
 """More requests wait for a connection."""

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 MAX_SCHEMA_NODES = 5_000
 """A short schema of nested references can expand exponentially."""

@@ -10,8 +10,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from thinkaloud.canon import KeyMissing, Refused
-from thinkaloud.catalog import Provider
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.keys import (
     CREDENTIALS_FILE,
@@ -24,6 +22,8 @@ from thinkaloud.client.keys import (
 )
 from thinkaloud.client.toml_edit import set_value, unset_value
 from thinkaloud.client.write_file import locked_folder, replace_file
+from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.catalog import Provider
 
 KEYRING = "the keyring"
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, Never
 
-from thinkaloud.canon.errors import KeyMissing
 from thinkaloud.client.home import home_folder
+from thinkaloud.core.canon.errors import KeyMissing
 
 MASK = "***"
 CREDENTIALS_FILE = "credentials.toml"

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from thinkaloud.catalog import Catalog, Provider
+from thinkaloud.core.catalog import Catalog, Provider
 
 _CONNECT_TIMEOUT_S = 1.0
 

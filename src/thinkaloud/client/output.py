@@ -9,11 +9,11 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from thinkaloud.canon import BadOutput, Kind, Refused
-from thinkaloud.canon.requests import OutputFormat
-from thinkaloud.catalog.rows import OutputForm, Route
 from thinkaloud.client.json_schema import checked_schema, closed_schema, schema_violation
-from thinkaloud.transcript import Turn
+from thinkaloud.core.canon import BadOutput, Kind, Refused
+from thinkaloud.core.canon.requests import OutputFormat
+from thinkaloud.core.catalog.rows import OutputForm, Route
+from thinkaloud.core.transcript import Turn
 
 OutputT = TypeVar("OutputT")
 OutputShape = type | dict[str, Any]

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from thinkaloud.canon import KeyMissing, Refused
-from thinkaloud.canon.requests import (
+from thinkaloud.client.fallbacks import Fallback, fallbacks_for
+from thinkaloud.client.files import user_message
+from thinkaloud.client.keys import resolve_key
+from thinkaloud.client.output import OutputShape, fit_output, output_schema
+from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.canon.requests import (
     File,
     Image,
     OutputFormat,
@@ -21,7 +26,7 @@ from thinkaloud.canon.requests import (
     ThinkingSetting,
     ToolDefinition,
 )
-from thinkaloud.catalog import (
+from thinkaloud.core.catalog import (
     Catalog,
     Provider,
     Route,
@@ -31,16 +36,11 @@ from thinkaloud.catalog import (
     resolve_thinking,
     retirement_note,
 )
-from thinkaloud.catalog import route as choose_route
-from thinkaloud.catalog.thinking import thinks
-from thinkaloud.client.fallbacks import Fallback, fallbacks_for
-from thinkaloud.client.files import user_message
-from thinkaloud.client.keys import resolve_key
-from thinkaloud.client.output import OutputShape, fit_output, output_schema
-from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
-from thinkaloud.dialects import build_request
-from thinkaloud.dialects.parameters import fit_sampling
+from thinkaloud.core.catalog import route as choose_route
+from thinkaloud.core.catalog.thinking import thinks
+from thinkaloud.core.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
+from thinkaloud.core.dialects import build_request
+from thinkaloud.core.dialects.parameters import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client

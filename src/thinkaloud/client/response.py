@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from thinkaloud.canon import BadFrame, ProviderFault
 from thinkaloud.client.errors import ConnectionLost, Stalled, limit_exceeded
 from thinkaloud.client.retry import Timeouts
+from thinkaloud.core.canon import BadFrame, ProviderFault
 
 if TYPE_CHECKING:
     from thinkaloud.client.connection import HttpResponse

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 Value = str | int | bool
 _HEADER = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]\s*(?:#.*)?")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 _REMEDIES = {
     errno.ENOSPC: "Free some disk space.",

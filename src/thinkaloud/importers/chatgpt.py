@@ -8,8 +8,8 @@ they took. Calls are messages of the assistant to a tool (`recipient`), and resu
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from thinkaloud.canon import Provenance
-from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.canon import Provenance
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder

@@ -7,8 +7,8 @@ A message has `content` blocks: thinking, text, tool calls and their results. Ea
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.dialects.client_request import json_text
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.dialects.client_request import json_text
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, string, time_ms
 from thinkaloud.importers.prompts import result_text

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, read_results, text_of_parts

@@ -8,7 +8,7 @@ Responses API: a message, a reasoning item with its summary and encrypted conten
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from thinkaloud.canon.requests import ToolMessage
+from thinkaloud.core.canon.requests import ToolMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import count, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, result_text

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockGrew,
     Entry,
     Event,
@@ -24,7 +24,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon.events import (
+from thinkaloud.core.canon.events import (
     BlockEnded,
     BlockReclassified,
     BlockSealed,
@@ -33,8 +33,8 @@ from thinkaloud.canon.events import (
     NoticeGiven,
     ToolFinished,
 )
-from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.export.record import Exchange
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.export.record import Exchange
 from thinkaloud.importers.json_items import DamagedFile
 from thinkaloud.importers.replies import tool_finished
 from thinkaloud.importers.source_conversation import (

@@ -19,8 +19,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from thinkaloud.canon import Kind, Refused
-from thinkaloud.export.record import SessionRecord, Source, block_kinds, turns_of
+from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.export.record import SessionRecord, Source, block_kinds, turns_of
 from thinkaloud.importers.exchanges import exchanges_of
 from thinkaloud.importers.formats import (
     CLIENTS,

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from thinkaloud.canon import Refused
-from thinkaloud.wire import BOM, repaired_json
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.wire import BOM, repaired_json
 
 MIB = 1024 * 1024
 MAX_ITEM_BYTES = 128 * MIB

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from thinkaloud.canon.events import MAX_NUMBER
+from thinkaloud.core.canon.events import MAX_NUMBER
 
 
 def string(value: Any, name: str) -> str:

@@ -6,8 +6,8 @@ An answer is `text`, or `content` with parts: `think`, `text` and `tool_call`.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from thinkaloud.canon.requests import UserMessage
-from thinkaloud.dialects.client_request import json_text
+from thinkaloud.core.canon.requests import UserMessage
+from thinkaloud.core.dialects.client_request import json_text
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder

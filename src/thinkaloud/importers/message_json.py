@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon.requests import ToolMessage
+from thinkaloud.core.canon.requests import ToolMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, read_results, result_text

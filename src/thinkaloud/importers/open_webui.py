@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Usage
-from thinkaloud.canon.requests import UserMessage
+from thinkaloud.core.canon import Usage
+from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, result_text

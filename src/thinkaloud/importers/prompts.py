@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import File, Image, ToolMessage, UserMessage
-from thinkaloud.dialects.client_request import checked_image, checked_pdf, image_from_url, joined_message
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import File, Image, ToolMessage, UserMessage
+from thinkaloud.core.dialects.client_request import checked_image, checked_pdf, image_from_url, joined_message
 from thinkaloud.importers.json_values import mapping, string
 from thinkaloud.importers.source_conversation import UnreadCounter
 

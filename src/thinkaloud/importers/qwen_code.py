@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Finish, Usage
-from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.canon import Finish, Usage
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.prompts import joined_parts

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -23,9 +23,9 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.dialects import Reader
+from thinkaloud.core.dialects import Reader
+from thinkaloud.core.transcript import fold
 from thinkaloud.importers.source_conversation import SourceReply, TimedEvent
-from thinkaloud.transcript import fold
 
 
 def read_reply(dialect: str, body: dict[str, Any], model: str, at_ms: int | None = None) -> SourceReply:

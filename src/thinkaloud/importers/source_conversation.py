@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from thinkaloud.canon import Event
-from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.canon import Event
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 
 TimedEvent = tuple[Event, int | None]
 """An event and its time, None if it is unknown."""

@@ -1,9 +1,10 @@
 """xAI: OpenAI's Responses, with efforts for few models and errors of its own format."""
 
-from thinkaloud.simulators import openai_models, openai_responses
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Lookup, Rule, SimulatedApi, mapping
-from thinkaloud.simulators.openai_models import XAI_MODELS, check_key
-from thinkaloud.simulators.openai_responses_rules import check_calls_answered, check_decipherable
+from thinkaloud.simulators.openai import models as openai_models
+from thinkaloud.simulators.openai import responses as openai_responses
+from thinkaloud.simulators.openai.models import XAI_MODELS, check_key
+from thinkaloud.simulators.openai.responses_rules import check_calls_answered, check_decipherable
 
 _PENALTIES = {"presence_penalty": "presencePenalty", "frequency_penalty": "frequencyPenalty"}
 

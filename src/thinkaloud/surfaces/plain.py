@@ -11,11 +11,11 @@ from typing import Protocol
 
 import msgspec
 
-from thinkaloud.canon import BlockEnded, Entry
+from thinkaloud.core.canon import BlockEnded, Entry
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import Channel, PlainRenderer, ThinkingState, Words, view
+from thinkaloud.core.view.plain import THINK_PREFIX
 from thinkaloud.surfaces.terminal import LineWrapper, TerminalCleaner, clean
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Channel, PlainRenderer, ThinkingState, Words, view
-from thinkaloud.view.plain import THINK_PREFIX
 
 _DIM, _NOT_DIM = "\x1b[2m", "\x1b[22m"
 _ERASE_LINE = "\x1b[K"

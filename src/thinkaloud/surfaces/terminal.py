@@ -9,8 +9,8 @@ because only then its line is known.
 import re
 from enum import Enum, auto
 
-from thinkaloud.view import columns_of
-from thinkaloud.view.plain import THINK_PREFIX
+from thinkaloud.core.view import columns_of
+from thinkaloud.core.view.plain import THINK_PREFIX
 
 _UNSAFE_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """C0 without tab and newline, DEL, C1, and characters that reorder or break the line."""

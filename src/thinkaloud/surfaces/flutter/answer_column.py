@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 import flet as ft
 
+from thinkaloud.core.view.text import unclosed_fence
 from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
 from thinkaloud.surfaces.flutter.screen_text import PIECE_CHARACTERS, readable, screen_text
-from thinkaloud.view.text import unclosed_fence
 
 LONGEST_PART = 4 * PIECE_CHARACTERS
 """A part is cut at the end of a line if no paragraph has ended before this size."""

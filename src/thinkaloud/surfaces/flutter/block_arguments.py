@@ -6,9 +6,9 @@ from types import UnionType
 
 import msgspec
 
-from thinkaloud.canon import Entry
-from thinkaloud.transcript import Turn
-from thinkaloud.view import Policy, read_policy
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import Policy, read_policy
 
 Content = str | Turn | Iterable[Entry] | None
 Duration = float | timedelta | None

@@ -11,10 +11,11 @@ from typing import Any
 import flet as ft
 import msgspec
 
-from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
-from thinkaloud.surfaces.backend import Backend, BackendUnreachable
-from thinkaloud.surfaces.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.chat_state import ChatState
+from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
+from thinkaloud.core.view import Policy
+from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable
+from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.chat_state import ChatState
 from thinkaloud.surfaces.flutter import page_flows
 from thinkaloud.surfaces.flutter.composer_row import ApprovalCard, ComposerRow
 from thinkaloud.surfaces.flutter.exchange_column import ExchangeColumn
@@ -27,7 +28,6 @@ from thinkaloud.surfaces.flutter.session_sidebar import SessionSidebar
 from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
-from thinkaloud.view import Policy
 
 WIDE = 840
 """Pixels from which the list stands beside the conversation."""

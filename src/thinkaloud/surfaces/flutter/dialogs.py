@@ -5,9 +5,9 @@ from collections.abc import Callable
 import flet as ft
 import msgspec
 
+from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.flutter.row_controls import MUTED
 from thinkaloud.surfaces.flutter.screen_text import screen_line
-from thinkaloud.surfaces.screen_words import ScreenWords
 
 WINDOW_WIDTH = 460
 FILTER_FROM = 8

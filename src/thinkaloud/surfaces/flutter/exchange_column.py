@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import flet as ft
 
-from thinkaloud.canon import Entry
-from thinkaloud.surfaces.chat_session import ChatTurn
+from thinkaloud.core.canon import Entry
+from thinkaloud.surfaces.chat.chat_session import ChatTurn
 from thinkaloud.surfaces.flutter.icon_action import IconAction
 from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
 from thinkaloud.surfaces.flutter.row_controls import MUTED

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any
 import flet as ft
 import msgspec
 
-from thinkaloud.canon import Refused
-from thinkaloud.surfaces.backend import Responder
-from thinkaloud.surfaces.chat_session import Answerer, ChatTurn
-from thinkaloud.surfaces.flutter.dialogs import Choice, ChoiceDialog, confirm_dialog, line_dialog
-from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS, SettingsDialog
-from thinkaloud.surfaces.flutter.words import FlutterDisplay
-from thinkaloud.surfaces.responder_words import responder_note, responder_reason
-from thinkaloud.surfaces.screen_words import ScreenWords
-from thinkaloud.view import (
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.view import (
     Words,
     copy_text,
     read_policy,
@@ -22,6 +15,13 @@ from thinkaloud.view import (
     thinking_shown,
     unknown_command,
 )
+from thinkaloud.surfaces.chat.backend import Responder
+from thinkaloud.surfaces.chat.chat_session import Answerer, ChatTurn
+from thinkaloud.surfaces.chat.responder_words import responder_note, responder_reason
+from thinkaloud.surfaces.chat.screen_words import ScreenWords
+from thinkaloud.surfaces.flutter.dialogs import Choice, ChoiceDialog, confirm_dialog, line_dialog
+from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS, SettingsDialog
+from thinkaloud.surfaces.flutter.words import FlutterDisplay
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.flutter.chat_page import ChatPage

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import flet as ft
 
-from thinkaloud.canon import Kind
-from thinkaloud.surfaces.flutter.screen_text import readable, screen_line, screen_text
-from thinkaloud.surfaces.panel_rows import (
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.view import PANEL, OpenState, ThinkingState
+from thinkaloud.core.view.labels import TOOL_ICON
+from thinkaloud.surfaces.chat.panel_rows import (
     SEPARATOR,
     FooterRow,
     HeaderRow,
@@ -19,8 +20,7 @@ from thinkaloud.surfaces.panel_rows import (
     NewestLineRow,
     PassageRow,
 )
-from thinkaloud.view import PANEL, OpenState, ThinkingState
-from thinkaloud.view.labels import TOOL_ICON
+from thinkaloud.surfaces.flutter.screen_text import readable, screen_line, screen_text
 
 INDENT = 14
 MAX_DEPTH = 4

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import flet as ft
 
+from thinkaloud.core.view import LOCALES, PRESETS
+from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.flutter.dialogs import WINDOW_WIDTH
 from thinkaloud.surfaces.flutter.row_controls import MUTED
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
-from thinkaloud.surfaces.screen_words import ScreenWords
-from thinkaloud.view import LOCALES, PRESETS
 
 EFFORTS = ("", "off", "low", "medium", "high", "max")
 SETTINGS: Mapping[str, tuple[str, ...]] = {

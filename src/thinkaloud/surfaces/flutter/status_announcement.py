@@ -4,8 +4,8 @@ import time
 
 import flet as ft
 
+from thinkaloud.core.view import LiveRegion, Policy, ThinkingState, ThinkingView
 from thinkaloud.surfaces.flutter.screen_text import screen_line
-from thinkaloud.view import LiveRegion, Policy, ThinkingState, ThinkingView
 
 READ_EVERY_S = 4.0
 """Where thinking itself is read out, the newest line or the call at work is, no more often than this."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 
 SAMPLES = {
     "notosanssc": ("chinese", "中"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import flet as ft
 
-from thinkaloud.canon import (
+from thinkaloud.core.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
@@ -18,6 +18,33 @@ from thinkaloud.canon import (
     OutOfOrder,
     TurnStarted,
 )
+from thinkaloud.core.transcript import BlockStatus, Turn, apply
+from thinkaloud.core.view import (
+    HeaderStyle,
+    OpenState,
+    ThinkingState,
+    ThinkingView,
+    UserChoices,
+    Words,
+    tail,
+    view,
+)
+from thinkaloud.core.view.state import hidden_reason
+from thinkaloud.surfaces.chat.panel_rows import (
+    FooterRow,
+    HeaderRow,
+    MarkerRow,
+    NewestLineRow,
+    PanelRow,
+    PassageRow,
+    ThoughtRow,
+    last_text,
+    panel_rows,
+    text_after,
+    toggled_choices,
+)
+from thinkaloud.surfaces.chat.turn_changes import TurnChanges
+from thinkaloud.surfaces.chat.turn_clock import TurnClock
 from thinkaloud.surfaces.flutter.block_arguments import (
     Content,
     Duration,
@@ -42,33 +69,6 @@ from thinkaloud.surfaces.flutter.row_controls import (
 from thinkaloud.surfaces.flutter.screen_text import screen_line
 from thinkaloud.surfaces.flutter.status_announcement import StatusAnnouncement
 from thinkaloud.surfaces.flutter.thought_text import ThoughtText
-from thinkaloud.surfaces.panel_rows import (
-    FooterRow,
-    HeaderRow,
-    MarkerRow,
-    NewestLineRow,
-    PanelRow,
-    PassageRow,
-    ThoughtRow,
-    last_text,
-    panel_rows,
-    text_after,
-    toggled_choices,
-)
-from thinkaloud.surfaces.turn_changes import TurnChanges
-from thinkaloud.surfaces.turn_clock import TurnClock
-from thinkaloud.transcript import BlockStatus, Turn, apply
-from thinkaloud.view import (
-    HeaderStyle,
-    OpenState,
-    ThinkingState,
-    ThinkingView,
-    UserChoices,
-    Words,
-    tail,
-    view,
-)
-from thinkaloud.view.state import hidden_reason
 
 TAIL_SIZE = 4_000
 """Characters at the end of a thought in which its newest line is found."""

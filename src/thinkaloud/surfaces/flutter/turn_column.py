@@ -5,15 +5,15 @@ It takes entries at any rate and draws a few times a second. Text that streams i
 
 import flet as ft
 
-from thinkaloud.canon import Entry
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import Policy, notice
+from thinkaloud.core.view.labels import notice_text
+from thinkaloud.surfaces.chat.turn_changes import TurnChanges
 from thinkaloud.surfaces.flutter.answer_column import AnswerColumn
 from thinkaloud.surfaces.flutter.frame_timer import FrameTimer
 from thinkaloud.surfaces.flutter.screen_text import screen_text
 from thinkaloud.surfaces.flutter.thinking_block import Clock, KoderThinkingBlock
-from thinkaloud.surfaces.turn_changes import TurnChanges
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Policy, notice
-from thinkaloud.view.labels import notice_text
 
 
 class TurnColumn(ft.Column):

@@ -21,7 +21,7 @@ import flet_web.fastapi
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkaloud.canon import Refused
+from thinkaloud.core.canon import Refused
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 
 CONTENT_SECURITY_POLICY = (

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from thinkaloud.surfaces.display import Display
-from thinkaloud.surfaces.screen_words import CHAT_TEXTS, Texts
+from thinkaloud.surfaces.chat.display import Display
+from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, Texts
 
 TEXTS: Texts = {
     **CHAT_TEXTS,

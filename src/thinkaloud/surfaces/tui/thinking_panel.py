@@ -13,13 +13,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from thinkaloud.surfaces.panel_rows import PanelRow, ThoughtRow, panel_rows, text_after, toggled_choices
-from thinkaloud.surfaces.tui.line_view import LineView
-from thinkaloud.surfaces.tui.panel_sections import panel_sections
-from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
-from thinkaloud.transcript import Turn
-from thinkaloud.view import PANEL, OpenState, Policy, ThinkingView, UserChoices, Words, tail, view
-from thinkaloud.view.state import hidden_reason
+from thinkaloud.core.transcript import Turn
+from thinkaloud.core.view import PANEL, OpenState, Policy, ThinkingView, UserChoices, Words, tail, view
+from thinkaloud.core.view.state import hidden_reason
+from thinkaloud.surfaces.chat.panel_rows import PanelRow, ThoughtRow, panel_rows, text_after, toggled_choices
+from thinkaloud.surfaces.tui.text.line_view import LineView
+from thinkaloud.surfaces.tui.text.panel_sections import panel_sections
+from thinkaloud.surfaces.tui.text.sections import HeaderLine, NewestLine, Section, TextSection
 
 Clock = Callable[[], int | None]
 """Returns the present time in milliseconds, on the clock of the entries; None if it is unknown."""

@@ -10,15 +10,15 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
 
-from thinkaloud.canon import Entry
-from thinkaloud.surfaces.tui.answer import AnswerView
-from thinkaloud.surfaces.tui.line_view import FRAME_S, LineView, TallStylesCache
-from thinkaloud.surfaces.tui.sections import TextSection
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import Policy, notice
+from thinkaloud.core.view.labels import notice_text
+from thinkaloud.surfaces.chat.turn_changes import TurnChanges
+from thinkaloud.surfaces.tui.text.answer import AnswerView
+from thinkaloud.surfaces.tui.text.line_view import FRAME_S, LineView, TallStylesCache
+from thinkaloud.surfaces.tui.text.sections import TextSection
 from thinkaloud.surfaces.tui.thinking_panel import Clock, ThinkingPanel
-from thinkaloud.surfaces.turn_changes import TurnChanges
-from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Policy, notice
-from thinkaloud.view.labels import notice_text
 
 CLOCK_S = 1.0
 

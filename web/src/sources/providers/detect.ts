@@ -1,4 +1,4 @@
-/** Tells the dialect of a response by the fields of a frame, as the Python package does (`dialects/registry.py`). */
+/** Tells the dialect of a response by the fields of a frame, as the Python package does (`core/dialects/registry.py`). */
 
 import type { Frame } from "../frames.js";
 import { type Fields, index, isObject, name, typeName } from "./fields.js";

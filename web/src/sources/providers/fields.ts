@@ -1,7 +1,7 @@
 /**
  * Fields of a provider's JSON, whatever type a server gave them.
  *
- * A value of the wrong type is converted where its meaning is clear, as the Python package does (`dialects/lenient.py`), and
+ * A value of the wrong type is converted where its meaning is clear, as the Python package does (`core/dialects/lenient.py`), and
  * left out otherwise.
  */
 

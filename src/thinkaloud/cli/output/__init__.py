@@ -1,0 +1,1 @@
+"""What commands print: messages, tables, words, live turns and the pager."""

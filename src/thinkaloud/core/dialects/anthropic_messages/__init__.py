@@ -1,0 +1,8 @@
+"""Anthropic Messages: `read` and `ask` for providers, `parse` and `write` for clients."""
+
+from thinkaloud.core.dialects.anthropic_messages.ask import PARAMETER_PATHS, build_request
+from thinkaloud.core.dialects.anthropic_messages.parse import parse_request
+from thinkaloud.core.dialects.anthropic_messages.read import NAME, Reader
+from thinkaloud.core.dialects.anthropic_messages.write import RESPONSE_FORMAT
+
+__all__ = ["NAME", "PARAMETER_PATHS", "RESPONSE_FORMAT", "Reader", "build_request", "parse_request"]

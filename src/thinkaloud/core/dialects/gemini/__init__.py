@@ -1,0 +1,6 @@
+"""Gemini generateContent: `read` parses responses, `ask` builds requests."""
+
+from thinkaloud.core.dialects.gemini.ask import PARAMETER_PATHS, build_request
+from thinkaloud.core.dialects.gemini.read import NAME, Reader
+
+__all__ = ["NAME", "PARAMETER_PATHS", "Reader", "build_request"]

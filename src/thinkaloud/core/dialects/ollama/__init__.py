@@ -1,0 +1,8 @@
+"""Ollama chat: `read` and `ask` for providers, `parse` and `write` for clients."""
+
+from thinkaloud.core.dialects.ollama.ask import PARAMETER_PATHS, build_request
+from thinkaloud.core.dialects.ollama.parse import parse_request
+from thinkaloud.core.dialects.ollama.read import NAME, Reader
+from thinkaloud.core.dialects.ollama.write import RESPONSE_FORMAT
+
+__all__ = ["NAME", "PARAMETER_PATHS", "RESPONSE_FORMAT", "Reader", "build_request", "parse_request"]

@@ -1,0 +1,49 @@
+"""Computes the thinking time of a turn from its timestamps.
+
+The thinking time is the sum of the durations of the reasoning blocks, so time spent in tools does not count.
+Some providers think silently and then send all reasoning in one burst, which leaves no duration to measure.
+Then the time from the request to the first other block is used instead and marked approximate.
+"""
+
+import msgspec
+
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.transcript.turn import Block, Turn
+
+BURST_MS = 50
+"""Reasoning blocks shorter than this in total arrived in one burst."""
+
+
+class ThinkingTime(msgspec.Struct, frozen=True):
+    """A thinking time; `approximate` if it is an estimate and not measured."""
+
+    ms: int
+    approximate: bool = False
+
+
+def thinking_time(turn: Turn, *, now_ms: int | None = None) -> ThinkingTime | None:
+    """Return the turn's own thinking time, None if unknown. `now_ms` is the end of a live reasoning block."""
+    reasoning_blocks = turn.own_blocks(Kind.REASONING)
+    durations = [_duration_ms(block, now_ms) for block in reasoning_blocks]
+    known_durations = [duration for duration in durations if duration is not None]
+    if not reasoning_blocks or len(known_durations) < len(durations):
+        return None
+    total_ms = sum(known_durations)
+    if total_ms >= BURST_MS or turn.live:
+        return ThinkingTime(total_ms)
+    return _time_before_answer(turn)
+
+
+def _duration_ms(block: Block, now_ms: int | None) -> int | None:
+    end_ms = now_ms if block.ended_ms is None else block.ended_ms
+    if block.started_ms is None or end_ms is None:
+        return None
+    return max(0, end_ms - block.started_ms)
+
+
+def _time_before_answer(turn: Turn) -> ThinkingTime | None:
+    start_times = [block.started_ms for block in turn.own_blocks() if block.kind is not Kind.REASONING]
+    first_output_ms = min((at_ms for at_ms in start_times if at_ms is not None), default=turn.ended_ms)
+    if turn.started_ms is None or first_output_ms is None or first_output_ms <= turn.started_ms:
+        return None
+    return ThinkingTime(first_output_ms - turn.started_ms, approximate=True)

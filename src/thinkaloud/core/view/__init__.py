@@ -1,0 +1,91 @@
+"""Converts turns into what a surface shows: display policy, open state, localized words and projections."""
+
+from thinkaloud.core.view.commands import run_thinking_command, unknown_command
+from thinkaloud.core.view.labels import notice
+from thinkaloud.core.view.plain import Channel, PlainRenderer, plain_lines
+from thinkaloud.core.view.policy import (
+    PANEL,
+    PRESETS,
+    AfterComplete,
+    HeaderStyle,
+    LiveRegion,
+    OpenState,
+    Policy,
+    RememberScope,
+    UserChoices,
+    open_state,
+    preset,
+    read_policy,
+    show_thinking,
+    thinking_shown,
+    toggle_all,
+    toggle_thinking,
+)
+from thinkaloud.core.view.projections import (
+    GatewayAnswer,
+    ReasoningBlock,
+    ReasoningMeta,
+    TextPart,
+    ThinkingBlock,
+    ThinkingStep,
+    copy_text,
+    gateway_answer,
+    speech_text,
+    thinking_block,
+    title_text,
+)
+from thinkaloud.core.view.state import HiddenReason, ThinkingState
+from thinkaloud.core.view.summary import SummaryBy, summary_line
+from thinkaloud.core.view.text import columns_of, count_words, preview, tail
+from thinkaloud.core.view.thinking import BlockView, StepView, ThinkingView, view
+from thinkaloud.core.view.words import LOCALES, Words
+
+__all__ = [
+    "LOCALES",
+    "PANEL",
+    "PRESETS",
+    "AfterComplete",
+    "BlockView",
+    "Channel",
+    "GatewayAnswer",
+    "HeaderStyle",
+    "HiddenReason",
+    "LiveRegion",
+    "OpenState",
+    "PlainRenderer",
+    "Policy",
+    "ReasoningBlock",
+    "ReasoningMeta",
+    "RememberScope",
+    "StepView",
+    "SummaryBy",
+    "TextPart",
+    "ThinkingBlock",
+    "ThinkingState",
+    "ThinkingStep",
+    "ThinkingView",
+    "UserChoices",
+    "Words",
+    "columns_of",
+    "copy_text",
+    "count_words",
+    "gateway_answer",
+    "notice",
+    "open_state",
+    "plain_lines",
+    "preset",
+    "preview",
+    "read_policy",
+    "run_thinking_command",
+    "show_thinking",
+    "speech_text",
+    "summary_line",
+    "tail",
+    "thinking_block",
+    "thinking_shown",
+    "title_text",
+    "toggle_all",
+    "toggle_thinking",
+    "unknown_command",
+    "view",
+]

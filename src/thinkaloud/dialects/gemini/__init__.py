@@ -1,6 +1,0 @@
-"""Gemini generateContent: `read` parses responses, `ask` builds requests."""
-
-from thinkaloud.dialects.gemini.ask import PARAMETER_PATHS, build_request
-from thinkaloud.dialects.gemini.read import NAME, Reader
-
-__all__ = ["NAME", "PARAMETER_PATHS", "Reader", "build_request"]

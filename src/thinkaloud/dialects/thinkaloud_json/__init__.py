@@ -1,5 +1,0 @@
-"""Thinkaloud's own JSON of a turn. It can only be read here: `view` writes it."""
-
-from thinkaloud.dialects.thinkaloud_json.read import NAME, Reader
-
-__all__ = ["NAME", "Reader"]

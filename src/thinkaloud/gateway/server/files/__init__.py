@@ -1,0 +1,1 @@
+"""Imports and exports, computed in processes of their own."""

@@ -1,0 +1,1 @@
+"""HTTP: the application, its routes, the checks of every request, and errors."""

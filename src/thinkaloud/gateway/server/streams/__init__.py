@@ -1,0 +1,1 @@
+"""Streams of the entries of a turn to readers, live or replayed."""

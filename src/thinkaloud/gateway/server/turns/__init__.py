@@ -1,0 +1,1 @@
+"""Turns that run: prepared, started, commanded and ended."""

@@ -1,0 +1,356 @@
+"""Turns a request for a turn into a model request: loads the conversation, the agent and its tools.
+
+Agents come from the store, by id, or from the operator's `agents.toml`, by name. The operator decides which
+tools the gateway runs. Settings are looked up in this order: turn, agent, session, preferences of the user.
+A request that cannot be sent is refused here, before anything is saved.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from sqlalchemy import Connection
+
+from thinkaloud.agents.builtin_tools import search_sessions
+from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
+from thinkaloud.agents.prepare import prepare_first
+from thinkaloud.agents.spec import Agent, RunLimits, assemble, bare_model
+from thinkaloud.agents.tools import Tool
+from thinkaloud.client.prepared_request import PreparedRequest, merge_sampling, parse_thinking
+from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon.requests import (
+    File,
+    Image,
+    Sampling,
+    ThinkingLevel,
+    ToolMessage,
+    UserMessage,
+    message_parts,
+)
+from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.catalog.thinking import OnUnavailable
+from thinkaloud.core.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
+from thinkaloud.gateway.server.http.errors import PayloadTooLarge
+from thinkaloud.gateway.server.http.limits import GatewayLimits
+from thinkaloud.gateway.server.schemas.sessions import NewTurn
+from thinkaloud.gateway.server.turns.preferences import PreferenceStore
+from thinkaloud.gateway.store.queries import agents, turns
+from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
+from thinkaloud.gateway.store.queries.texts import storable
+from thinkaloud.gateway.store.rows import (
+    AgentSpec,
+    Owner,
+    Preferences,
+    Role,
+    SearchKind,
+    Session,
+    StoredMessage,
+    TurnRow,
+)
+from thinkaloud.gateway.store.search import search
+
+if TYPE_CHECKING:
+    from thinkaloud.gateway.server.gateway import Gateway
+
+
+MAX_HITS = 10
+_SEARCHED_KINDS = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})
+"""The search tool sees prompts and answers only: a model must not read the thinking of earlier turns."""
+
+
+async def assemble_agent(
+    gateway: "Gateway", owner: Owner, root_name: str, stored_specs: Mapping[str, AgentSpec]
+) -> Agent:
+    """Return an agent with its tools and assistants. `stored_specs` holds the stored agents it may need."""
+    parts: dict[str, tuple[Agent, tuple[str, ...]]] = {}
+    pending = [root_name]
+    while pending:
+        current_name = pending.pop()
+        agent, uses, assistants = _agent_without_tools(
+            current_name, stored_specs.get(current_name), gateway.gateway_agents.agents.get(current_name)
+        )
+        tools = await _find_tools(gateway, owner, uses)
+        parts[current_name] = msgspec.structs.replace(agent, tools=tools), assistants
+        pending += [name for name in assistants if name not in parts]
+    return assemble(root_name, parts.__getitem__)
+
+
+def _agent_without_tools(
+    name: str, spec: AgentSpec | None, row: AgentConfig | None
+) -> tuple[Agent, tuple[str, ...], tuple[str, ...]]:
+    """Return an agent without tools and assistants, the names of its tools, and those of its assistants."""
+    if spec is not None:
+        return agent_from_spec(name, spec), spec.uses, spec.assistants
+    if row is not None:
+        return agent_from_config(name, row), row.tools, row.assistants
+    raise Refused(
+        f"No agent {name!r} in this workspace. GET /api/agents lists the available agents; leave `agent` out "
+        "to ask a model directly."
+    )
+
+
+def agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
+    """Return the agent of a stored spec, without its own tools and assistants."""
+    defaults = RunLimits()
+    return Agent(
+        name=spec.name,
+        id=agent_id,
+        description=spec.description,
+        model=spec.model,
+        system=spec.system,
+        thinking=thinking_setting(spec),
+        context_mode=spec.context_mode,
+        client_tools=spec.tools,
+        limits=RunLimits(
+            replies=spec.most_replies or defaults.replies,
+            output_tokens=spec.most_output_tokens,
+            seconds=spec.most_seconds or defaults.seconds,
+            usd=spec.most_usd,
+        ),
+        summary_model=spec.summary_model,
+    )
+
+
+def thinking_setting(spec: AgentSpec) -> str | int:
+    """Return the thinking setting of a stored spec, as `client.prepare` takes it."""
+    if not spec.thinking:
+        return ThinkingLevel.OFF
+    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
+
+
+def available_tools(gateway: "Gateway") -> tuple[str, ...]:
+    """Return the names of all tools that the gateway runs."""
+    return (*gateway.toolbox.names, SEARCH_SESSIONS)
+
+
+def refuse_unknown_tools(gateway: "Gateway", names: Iterable[str]) -> None:
+    """Refuse a tool name that the gateway does not have."""
+    available = available_tools(gateway)
+    if unknown := [name for name in names if name.partition("/")[0] not in available]:
+        raise Refused(
+            f"This gateway has no tool {unknown[0]!r}. Available tools: {', '.join(available)}. "
+            "The operator adds tools in agents.toml."
+        )
+
+
+async def _find_tools(gateway: "Gateway", owner: Owner, names: tuple[str, ...]) -> tuple[Tool, ...]:
+    refuse_unknown_tools(gateway, names)
+    toolbox_names = [name for name in names if name != SEARCH_SESSIONS]
+    tools = await gateway.toolbox.find(toolbox_names) if toolbox_names else ()
+    return (*tools, _search_tool(gateway, owner)) if SEARCH_SESSIONS in names else tools
+
+
+def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
+    async def search_text(words: str) -> str:
+        page = await gateway.database.read(
+            lambda conn: search.find(conn, owner, words, kinds=_SEARCHED_KINDS, limit=MAX_HITS)
+        )
+        hits = (f"{hit.session_title or hit.session} ({hit.kind}): {hit.snippet}" for hit in page.items)
+        return "\n".join(hits) or "No matches. Try fewer or other words."
+
+    return search_sessions(search_text)
+
+
+_TURNS_PER_PAGE = 200
+_STEPS_PREPARED_INLINE = 40
+"""A short conversation takes less time to prepare than a thread takes to start on it."""
+_files_decoder = msgspec.json.Decoder(tuple[File, ...])
+
+
+class SessionContext(msgspec.Struct, frozen=True):
+    """What the store holds for the next turn of a session."""
+
+    owner: Owner
+    model: str
+    """The model of the session; may be empty."""
+    steps: tuple[Step, ...]
+    agent: str
+    """The id or name of the agent; empty if a model is asked directly."""
+    agents: dict[str, AgentSpec]
+    """The stored agents that may take part, by id: the agent and all its assistants."""
+    preferences: Preferences
+    parent: int | None
+    """The key of the turn that the next one follows."""
+
+
+def load_context(
+    conn: Connection,
+    session: Session,
+    agent_id: str,
+    stored_preferences: PreferenceStore,
+    parent: int | None,
+) -> SessionContext:
+    """Load the conversation up to a turn, the agents and the preferences in one snapshot of the database."""
+    answering_agent = agent_id or session.agent
+    steps = tuple(
+        step
+        for row, messages in ([] if parent is None else turns_with_messages(conn, session, parent))
+        for message in messages
+        for step in _message_steps(message, row)
+    )
+    agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
+    owner_preferences = stored_preferences.read(conn, session.owner)
+    return SessionContext(
+        session.owner, session.model, steps, answering_agent, agent_specs, owner_preferences, parent
+    )
+
+
+def turns_with_messages(
+    conn: Connection, session: Session, leaf: int | None = None
+) -> list[tuple[TurnRow, list[StoredMessage]]]:
+    """Return the turns of a branch, or of the active one, with their messages, the oldest first."""
+    turn_messages: list[tuple[TurnRow, list[StoredMessage]]] = []
+    after = ""
+    while True:
+        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after, leaf=leaf)
+        messages = messages_of(conn, [row.key for row in page.items])
+        turn_messages += ((row, messages.get(row.key, [])) for row in page.items)
+        if not page.next:
+            return turn_messages
+        after = page.next
+
+
+def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
+    """Return a stored message as steps of a conversation."""
+    match message.role:
+        case Role.USER:
+            return (UserMessage(message.content, *attached_to(message)),)
+        case Role.TOOL:
+            images, _ = attached_to(message)
+            return (ToolMessage(message.call_id, message.content, message.name, message.failed, images),)
+        case Role.ASSISTANT:
+            return steps_of(AnsweredTurn(turn_of(message), row.prefix, row.provider))
+
+
+def attached_to(message: StoredMessage) -> tuple[tuple[Image, ...], tuple[File, ...]]:
+    """Return the images and the other files of a stored message."""
+    return message_parts(_files_decoder.decode(message.images) if message.images else ())
+
+
+def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
+    """Return the messages of a request, tool results first, because they answer calls made before the prompt.
+
+    The model gets exactly the text that is stored. If one byte differed, the provider would reject the
+    signatures of later thinking.
+    """
+    results = tuple(
+        ToolMessage(
+            storable(tool_result.call_id),
+            storable(tool_result.result),
+            storable(tool_result.name),
+            tool_result.failed,
+            tuple(image_body.image() for image_body in tool_result.images),
+        )
+        for tool_result in body.tool_results
+    )
+    images = tuple(image_body.image() for image_body in body.images)
+    files = tuple(file_body.file() for file_body in body.files)
+    message = UserMessage(storable(body.prompt), images, files)
+    prompt = (message,) if body.prompt.strip() or images or files else ()
+    if not results and not prompt:
+        raise Refused(
+            "The request has neither a prompt nor a tool result. Send a message with text, an image, a file "
+            "or a tool result."
+        )
+    if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
+        raise PayloadTooLarge(
+            f"The prompt and the tool results are longer than {limits.prompt_chars:,} characters "
+            "(limit prompt_chars). Shorten them, or raise the limit."
+        )
+    return (*results, *prompt)
+
+
+def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
+    """Return the request with the user's preferred thinking, if nothing else says how much to think."""
+    preferred = context.preferences.thinking
+    if body.thinking is not None or context.agent or not preferred:
+        return body
+    thinking = parse_thinking(preferred)
+    return msgspec.structs.replace(body, thinking=thinking.level or thinking.budget_tokens)
+
+
+async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
+    """Return the agent for a turn, with the settings of the request applied."""
+    requested_thinking = body.thinking
+    client_tools = tuple(tool.definition() for tool in body.tools)
+    if context.agent:
+        agent = await assemble_agent(gateway, context.owner, context.agent, context.agents)
+        thinking = agent.thinking if requested_thinking is None else requested_thinking
+        mode = _context_mode(body, agent.context_mode, context)
+        return msgspec.structs.replace(
+            agent,
+            model=body.model or agent.model,
+            system=body.system or agent.system,
+            thinking=thinking,
+            context_mode=mode,
+            max_tokens=body.max_tokens or agent.max_tokens,
+            client_tools=(*agent.client_tools, *client_tools),
+            tool_choice=body.tool_choice,
+            sampling=merge_sampling(agent.sampling, body),
+            output_schema=body.output_schema or agent.output_schema,
+        )
+    return msgspec.structs.replace(
+        bare_model(
+            _require_model(body.model or context.model or context.preferences.model or gateway.settings.model)
+        ),
+        system=body.system,
+        thinking=requested_thinking,
+        max_tokens=body.max_tokens,
+        client_tools=client_tools,
+        tool_choice=body.tool_choice,
+        sampling=merge_sampling(Sampling(), body),
+        output_schema=body.output_schema,
+        context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
+    )
+
+
+async def prepare_request(
+    agent: Agent,
+    steps: tuple[Step, ...],
+    first_new_step: int,
+    catalog: Catalog,
+    on_thinking_unavailable: OnUnavailable = "error",
+) -> tuple[Agent, PreparedRequest]:
+    """Build the request, or refuse it. The new messages begin at step `first_new_step`.
+
+    Return the agent as well: without thinking, if the model cannot think and that is not refused.
+    """
+    build = partial(
+        prepare_first, agent, steps, catalog=catalog, on_thinking_unavailable=on_thinking_unavailable
+    )
+    agent, request = build() if len(steps) < _STEPS_PREPARED_INLINE else await asyncio.to_thread(build)
+    _refuse_unsent_results(request, steps, first_new_step)
+    return agent, request
+
+
+def _require_model(name: str) -> str:
+    if name:
+        return name
+    raise Refused(
+        "No model is set: not in the request, the agent, the session or the gateway. Send `model`; "
+        "GET /api/models lists the known models."
+    )
+
+
+def _context_mode(body: NewTurn, agent_mode: ContextMode, context: SessionContext) -> ContextMode:
+    """Return the context mode. `provider_default` in an agent means unset, so the preferences apply."""
+    if body.context_mode is not None:
+        return body.context_mode
+    return context.preferences.context_mode if agent_mode is ContextMode.PROVIDER_DEFAULT else agent_mode
+
+
+def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], first_new_step: int) -> None:
+    """Refuse a tool result that would be dropped: the client relies on the model seeing it."""
+    for line in prepared.report.lines:
+        step = steps[line.step]
+        if (
+            line.step >= first_new_step
+            and line.status is SendStatus.WITHHELD
+            and isinstance(step, ToolMessage)
+        ):
+            raise Refused(
+                f"The result for call {step.call_id!r} cannot be sent. {REASONS[line.code]} "
+                "Send one result for every call of the last turn, with its call_id."
+            )

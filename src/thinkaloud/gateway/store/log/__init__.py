@@ -1,0 +1,1 @@
+"""The event log of turns: entries that are written, committed, followed, recovered and archived."""

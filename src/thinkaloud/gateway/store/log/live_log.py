@@ -1,0 +1,190 @@
+"""The log of a running turn in memory: entries that wait for their commit, and the newest published ones."""
+
+import asyncio
+from collections import deque
+
+import msgspec
+
+from thinkaloud.core.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
+    Event,
+    OutOfOrder,
+    ReplyEnded,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+)
+from thinkaloud.gateway.store.engine.database import Batch, Query
+
+ENDS = (TurnEnded, TurnFailed)
+NOT_REPEATED = (ApprovalAsked, ApprovalSettled, ReplyEnded, ToolFinished)
+"""What a resumed turn must know: it is committed at once, whoever reads."""
+
+
+class LogSpan(msgspec.Struct, frozen=True, weakref=True):
+    """Consecutive entries as lines of JSON: `lines[i]` is entry `first + i`."""
+
+    first: int
+    lines: tuple[bytes, ...] = ()
+    ended: bool = False
+    """Whether the log ends with these entries."""
+    saved: bool = True
+    """Whether all entries are on disk."""
+    truncated: bool = False
+    """Whether more entries exist but did not fit into one span."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry; the next read continues after it."""
+        return self.first + len(self.lines) - 1
+
+
+class LiveLog:
+    """The log of one running turn. `published` is the last entry readers see, `saved` the last on disk."""
+
+    def __init__(
+        self,
+        turn: int,
+        epoch: int,
+        after: int = -1,
+        turn_id: str = "",
+        *,
+        start: Query[object] | None = None,
+    ) -> None:
+        self.turn = turn
+        self.id = turn_id
+        """The id of the turn, where it is known. A key can be given again after a failover, an id cannot."""
+        self.epoch = epoch
+        self.start = start
+        """Saves the turn itself; None once that is done, or under way."""
+        self.starting = False
+        """Whether the commit that saves the turn itself is under way."""
+        self.taken_over = False
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
+        self.last = self.published = self.saved = after
+        self._waiters: set[asyncio.Future[bool]] = set()
+        self.first_cached = after + 1
+        self.ended = False
+        self.urgent = False
+        """Whether lines wait that a reader should get at once."""
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._cached: deque[tuple[int, list[bytes], int]] = deque()
+        self._cached_bytes = 0
+        self._started_blocks: set[int] = set()
+
+    def add(self, line: bytes, *, ended: bool) -> int:
+        """Add a line that waits for its commit; return the number of waiting bytes."""
+        if self.ended:
+            raise OutOfOrder(f"turn {self.turn} has ended, but its writer appends more")
+        self.ended = ended
+        self.last += 1
+        self._pending.append(line)
+        self._pending_bytes += len(line)
+        return self._pending_bytes
+
+    def first_delta(self, block: int) -> bool:
+        """Whether this is the first text of a block."""
+        if block in self._started_blocks:
+            return False
+        self._started_blocks.add(block)
+        return True
+
+    def due_at_once(self, event: Event, *, alone: bool) -> bool:
+        """Whether somebody waits for this event, or might: readers at other gateways are not known here.
+
+        Alone, the end of a turn is left to `EventLog.close`, which saves it together with the turn.
+        """
+        if not alone:
+            return True
+        return type(event) not in ENDS and (bool(self._waiters) or type(event) in NOT_REPEATED)
+
+    def drain(self) -> tuple[int, list[bytes]]:
+        """Remove and return the waiting lines, after the number of the first one."""
+        lines, self._pending, self._pending_bytes = self._pending, [], 0
+        self.urgent = False
+        return self.last - len(lines) + 1, lines
+
+    def batch(self, first: int, lines: list[bytes]) -> Batch:
+        """Return drained lines, ready to be appended, and the start of the turn if it is not saved yet."""
+        start, self.start = self.start, None
+        self.starting = self.starting or start is not None
+        return Batch(self.turn, self.epoch, first, first + len(lines) - 1, b"\n".join(lines), start)
+
+    def undrain(self, lines: list[bytes]) -> None:
+        """Take back lines that were drained and could not be saved."""
+        self._pending = lines + self._pending
+        self._pending_bytes += sum(map(len, lines))
+
+    @property
+    def nothing_in_flight(self) -> bool:
+        """Whether every line is either on disk or waits for its commit."""
+        return self.saved == self.published == self.last - len(self._pending) and not self.starting
+
+    def publish(self, first: int, lines: list[bytes], cached_bytes: int) -> None:
+        """Publish lines to readers. Of older lines keep `cached_bytes`, and all that are not on disk yet."""
+        size = sum(map(len, lines))
+        if lines:
+            self._cached.append((first, lines, size))
+        self._cached_bytes += size
+        self.published = first + len(lines) - 1
+        while self._cached_bytes > cached_bytes and len(self._cached) > 1:
+            oldest, old_lines, size = self._cached[0]
+            if oldest + len(old_lines) - 1 > self.saved:
+                break
+            self._cached.popleft()
+            self._cached_bytes -= size
+            self.first_cached = oldest + len(old_lines)
+        self.notify()
+
+    def span(self, after: int, *, saved: bool) -> LogSpan:
+        """Return the cached entries after this number."""
+        chunks: list[list[bytes]] = []
+        for first, lines, _ in reversed(self._cached):
+            if first <= after + 1:
+                if after + 1 - first < len(lines):
+                    chunks.append(lines[after + 1 - first :])
+                break
+            chunks.append(lines)
+        lines_after = tuple(line for lines in reversed(chunks) for line in lines)
+        ended = self.ended and self.published == self.last
+        return LogSpan(after + 1, lines_after, ended and after + len(lines_after) >= self.published, saved)
+
+    def all_lines(self) -> list[bytes] | None:
+        """Return all lines of the turn; None if the oldest are in the database only."""
+        if self.first_cached:
+            return None
+        return [*(line for _, lines, _ in self._cached for line in lines), *self._pending]
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for a change; return False if there is none in this time.
+
+        Readers wait here for every entry. A future and a timer cost a fraction of an event and a time-out.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        timer = None if timeout_s is None else loop.call_later(timeout_s, _wake, waiter, False)
+        self._waiters.add(waiter)
+        try:
+            return await waiter
+        finally:
+            self._waiters.discard(waiter)
+            if timer is not None:
+                timer.cancel()
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether a reader waits."""
+        return bool(self._waiters)
+
+    def notify(self) -> None:
+        """Wake all readers that wait for a change."""
+        waiters, self._waiters = self._waiters, set()
+        for waiter in waiters:
+            _wake(waiter, True)
+
+
+def _wake(waiter: asyncio.Future[bool], changed: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(changed)

@@ -1,0 +1,1 @@
+"""Simulates the Messages API of Anthropic."""

@@ -1,0 +1,1 @@
+"""Simulates Chat Completions and Responses of OpenAI."""

@@ -1,0 +1,1 @@
+"""The chat without widgets: sessions, streams, rows and words, shared by terminal and Flutter."""

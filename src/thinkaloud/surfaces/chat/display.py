@@ -1,0 +1,101 @@
+"""How the chat is drawn: the display policy, the language and the words."""
+
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from thinkaloud.core.view import Policy, preset, read_policy
+from thinkaloud.surfaces.chat.backend import DisplayPreferences, SessionInfo, TurnCost
+from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.error_words import error_text
+from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords, Texts
+from thinkaloud.surfaces.terminal import clean
+
+
+class Display:
+    """The policy and the words that every widget draws with. A surface sets `texts` to words of its own."""
+
+    texts: ClassVar[Texts] = CHAT_TEXTS
+
+    def __init__(
+        self, policy: Policy, locale: str, saved_language: str = "", default_model: str = ""
+    ) -> None:
+        self.policy = policy
+        self.default_model = default_model
+        """Who answers if nobody was chosen; empty if only the gateway knows."""
+        self.words = ScreenWords(locale, self.texts)
+        self._saved_language = saved_language or self.words.locale
+
+    @property
+    def locale(self) -> str:
+        """The full name of the language."""
+        return self.words.locale
+
+    @classmethod
+    def from_preferences(cls, preferences: DisplayPreferences, language: str = "") -> Self:
+        """Return what the user's preferences say. `language` is used instead of theirs, and is not saved."""
+        saved_language = preferences.language or "en-US"
+        return cls(
+            read_policy(preferences.display), language or saved_language, saved_language, preferences.model
+        )
+
+    def preferences(self) -> DisplayPreferences:
+        """Return the preferences to save: the preset, and what differs from it."""
+        settings: dict[str, Any] = msgspec.to_builtins(self.policy)
+        of_preset = msgspec.to_builtins(preset(self.policy.preset))
+        overrides = {name: value for name, value in settings.items() if value != of_preset[name]}
+        return DisplayPreferences(
+            display={"preset": self.policy.preset, **overrides}, language=self._saved_language
+        )
+
+    def with_policy(self, policy: Policy) -> Self:
+        """Return the same with another policy."""
+        return type(self)(policy, self.locale, self._saved_language, self.default_model)
+
+    def with_language(self, language: str) -> Self:
+        """Return the same in another language, which is saved."""
+        return type(self)(self.policy, language, default_model=self.default_model)
+
+    def title(self, chat: ChatSession | None, answerer: Answerer) -> str:
+        """Return the line at the top: the session, and who answers."""
+        info = SessionInfo(id="", title="") if chat is None else chat.info
+        who = answerer.agent or answerer.model or info.agent or self.model(chat, answerer)
+        parts = [clean(info.title) or self.words.text("untitled"), clean(who), answerer.thinking]
+        return " · ".join(part for part in parts if part)
+
+    def model(self, chat: ChatSession | None, answerer: Answerer) -> str:
+        """Return the model of the next question: the chosen, the session's, the last or the default."""
+        session_model = "" if chat is None else chat.info.model
+        last_model = chat.turns[-1].turn.model if chat is not None and chat.turns else ""
+        return answerer.model or session_model or last_model or self.default_model
+
+    def cost(self, cost: TurnCost) -> str:
+        """Return what a turn used: tokens in and out, dollars, and the share of the context window."""
+        words, parts = self.words, []
+        if cost.input_tokens is None and cost.output_tokens is None:
+            parts.append(words.text("cost.no_tokens"))
+        else:
+            counts = [words.count(count) for count in (cost.input_tokens, cost.output_tokens)]
+            parts.append(words.text("cost.tokens", input=counts[0], output=counts[1]))
+        if cost.usd is None:
+            parts.append(words.text("cost.no_usd"))
+        else:
+            parts.append(words.text("cost.usd", amount=words.decimal(float(cost.usd))))
+        if cost.context_tokens is None or not cost.context_window:
+            parts.append(words.text("cost.no_context"))
+        else:
+            share = 100 * cost.context_tokens / cost.context_window
+            parts.append(words.text("cost.context", share="<1" if share < 1 else f"{share:.0f}"))
+        return " · ".join(parts)
+
+    def stream_state(self, chat_turn: ChatTurn) -> str:
+        """Return what is to be said about the stream of a turn; nothing if all is well."""
+        if chat_turn.reconnecting is not None:
+            return self.words.text("stream.lost", reason=self.error_text(chat_turn.reconnecting.reason))
+        if chat_turn.error:
+            return self.words.text("stream.failed", reason=self.error_text(chat_turn.error))
+        return "" if chat_turn.saved else self.words.text("stream.unsaved")
+
+    def error_text(self, error: object) -> str:
+        """Return an error in the language, for the screen."""
+        return clean(error_text(str(error), self.locale))

@@ -1,0 +1,51 @@
+"""What entries changed in a turn since it was last drawn: text that only grew, or anything else.
+
+Text that grew is appended to what is on the screen. Everything else is drawn from a new view: also a thought
+whose first words are not complete yet, because headers show them.
+"""
+
+from thinkaloud.core.canon import BlockGrew, BlockReclassified, Event, Kind
+from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.view import preview
+from thinkaloud.core.view.text import ELLIPSIS
+
+
+class TurnChanges:
+    """Notes each event after it was applied to the turn."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.new_answer: list[str] = []
+        """Text at the end of the answer that is not drawn yet."""
+        self.thought_grew = False
+        self.turn_changed = False
+        """Whether anything else changed than text that grew."""
+        self.text_changed = False
+        """Whether text that was drawn belongs elsewhere now."""
+        self._growing_thoughts: set[int] = set()
+        self._last_text: int | None = None
+        self.drawn(turn)
+
+    def note(self, event: Event) -> None:
+        """Note an event."""
+        if isinstance(event, BlockGrew) and event.block in self._growing_thoughts:
+            self.thought_grew = True
+        elif isinstance(event, BlockGrew) and event.block == self._last_text:
+            self.new_answer.append(event.text)
+        else:
+            self.turn_changed = True
+            self.text_changed = self.text_changed or isinstance(event, BlockReclassified)
+
+    def drawn(self, turn: Turn) -> None:
+        """Forget the changes: the turn is on the screen as it is. Note which of its texts only grow."""
+        self.new_answer = []
+        if self.turn_changed or not self._growing_thoughts:
+            with_words = [block for block in turn.blocks if not block.blank]
+            self._growing_thoughts = {block.number for block in with_words if _only_grows(block)}
+            texts = [block.number for block in with_words if block.kind is Kind.TEXT and block.parent is None]
+            self._last_text = texts[-1] if texts else None
+        self.thought_grew = self.turn_changed = self.text_changed = False
+
+
+def _only_grows(block: Block) -> bool:
+    """Return whether new text changes only the end of a thought, and no longer its first words."""
+    return block.kind is Kind.REASONING and preview(block.text).endswith(ELLIPSIS)

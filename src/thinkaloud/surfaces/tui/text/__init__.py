@@ -1,0 +1,1 @@
+"""Text in the terminal: Markdown, code and thoughts as wrapped rows that only grow."""

@@ -1,0 +1,204 @@
+"""Sections: the parts of a line view, each laid out in rows of its own.
+
+A row is a value: the same row is drawn once and then taken from a cache. Sections are laid out for a number
+of columns. A section that is long is laid out for other columns in steps, and shows its old rows meanwhile.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from rich.cells import cell_len
+
+from thinkaloud.core.view.text import first_columns, last_columns
+from thinkaloud.surfaces.terminal import TerminalCleaner, clean
+from thinkaloud.surfaces.tui.text.wrap import WrappedText
+
+MIN_TEXT_COLUMNS = 16
+"""A header gives up its badge rather than show less of its text than this."""
+_PIECE_SIZE = 16_384
+"""Characters that are wrapped in one step."""
+
+
+class Span(NamedTuple):
+    """A piece of a row with the role that decides its look."""
+
+    text: str
+    role: str = "text"
+    href: str = ""
+    """The address of a link."""
+
+
+class Row(NamedTuple):
+    """One row of the screen. `gutter` is the number of leading characters that are not copied."""
+
+    spans: tuple[Span, ...]
+    gutter: int = 0
+    continues: bool = False
+    """Whether the next row belongs to the same line of text."""
+    fill: str = ""
+    """The role of the rest of the row."""
+
+    @property
+    def text(self) -> str:
+        """The characters of the row."""
+        return "".join(span.text for span in self.spans)
+
+
+class Section(Protocol):
+    """A part of a line view. A section has no rows before it is laid out."""
+
+    key: int | None
+    """What a click on the section toggles; None for text."""
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+
+    def row(self, index: int) -> Row:
+        """Return one row."""
+
+    def lay_out(self, columns: int) -> Iterator[None]:
+        """Lay the section out for so many columns, step by step; the rows change with the last step."""
+
+
+def clean_line(text: str) -> str:
+    """Return a text that is safe for a terminal, in one line."""
+    return clean(text).replace("\n", " ").replace("\t", " ")
+
+
+class HeaderLine:
+    """A line that is never wrapped: text that is cut where there is no room for it, and what stays in sight.
+
+    `badge` follows the text, `right` is at the right edge, and `hint` is left out if there is no room for it.
+    """
+
+    def __init__(
+        self, *text: Span, badge: str = "", right: str = "", hint: str = "", key: int | None = None
+    ) -> None:
+        self.key = key
+        self.current = False
+        """Whether the line is the one that keys act on."""
+        self._text = tuple(span._replace(text=clean_line(span.text)) for span in text)
+        self._badge, self._right, self._hint = badge, right, hint
+        self._columns = 0
+
+    @property
+    def height(self) -> int:
+        """The number of rows: one."""
+        return 1
+
+    def row(self, index: int) -> Row:
+        """Return the line, cut to the columns with an ellipsis."""
+        right_width = cell_len(self._right) + 1 if self._right else 0
+        room = self._columns - right_width
+        badge = f"  {self._badge}" if self._badge else ""
+        if room - cell_len(badge) < MIN_TEXT_COLUMNS:
+            badge = ""
+        spans, width = _cut_spans(self._text, room - cell_len(badge))
+        for part, role in ((badge, "header"), (f" {self._hint}" if self._hint else "", "quiet")):
+            if part and width + cell_len(part) <= room:
+                spans = (*spans, Span(part, role))
+                width += cell_len(part)
+        if self._right:
+            spans = (
+                *spans,
+                Span(" " * (self._columns - width - right_width + 1)),
+                Span(self._right, "header"),
+            )
+        if self.current:
+            spans = tuple(span._replace(role="header.current") for span in spans)
+        return Row(spans)
+
+    def lay_out(self, columns: int) -> Iterator[None]:
+        """Take the number of columns."""
+        self._columns = columns
+        yield
+
+
+class NewestLine:
+    """The end of a line that grows, cut at its start."""
+
+    def __init__(self, prefix: str, text: str) -> None:
+        self.key: int | None = None
+        self._prefix, self._text, self._columns = prefix, clean_line(text), 0
+
+    @property
+    def height(self) -> int:
+        """The number of rows: one."""
+        return 1
+
+    def replace(self, text: str) -> None:
+        """Replace the line."""
+        self._text = clean_line(text)
+
+    def row(self, index: int) -> Row:
+        """Return the end of the line."""
+        text = last_columns(self._text, self._columns - cell_len(self._prefix))
+        return Row((Span(self._prefix, "gutter"), Span(text, "quiet")), len(self._prefix))
+
+    def lay_out(self, columns: int) -> Iterator[None]:
+        """Take the number of columns."""
+        self._columns = columns
+        yield
+
+
+class TextSection:
+    """Text that grows, wrapped behind a prefix."""
+
+    def __init__(self, prefix: str = "", role: str = "text", *, first_prefix: str | None = None) -> None:
+        self.key: int | None = None
+        self.source_length = 0
+        """How many characters of the source are in this section."""
+        self._prefix, self._first_prefix = prefix, prefix if first_prefix is None else first_prefix
+        self._role = role
+        self._cleaner = TerminalCleaner()
+        self._wrapped: WrappedText | None = None
+        self._waiting: deque[str] = deque()  # text that is not wrapped yet
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self._wrapped.rows) if self._wrapped else 0
+
+    def append(self, text: str) -> int:
+        """Append text from a model, and return the index of the first row that changed."""
+        self.source_length += len(text)
+        text = self._cleaner.feed(text)
+        if self._wrapped and not self._waiting:
+            return self._wrapped.append(text)
+        self._waiting.extend(text[at : at + _PIECE_SIZE] for at in range(0, len(text), _PIECE_SIZE))
+        return self.height
+
+    def row(self, index: int) -> Row:
+        """Return one row with its prefix."""
+        assert self._wrapped is not None, "a section without layout has no rows"
+        text = self._wrapped.rows[index]
+        prefix = self._prefix if index else self._first_prefix
+        spans = (Span(prefix, "gutter"), Span(text.removesuffix("\n"), self._role))
+        return Row(spans, len(prefix), continues=not text.endswith("\n"))
+
+    def lay_out(self, columns: int) -> Iterator[None]:
+        """Wrap the text, a piece at a time."""
+        columns -= cell_len(self._prefix)
+        if self._wrapped is None:
+            self._wrapped = WrappedText(columns)
+        else:
+            self._wrapped = yield from self._wrapped.rewrap(columns)
+        while self._waiting:
+            self._wrapped.append(self._waiting.popleft())
+            yield
+
+
+def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...], int]:
+    """Return the spans that fit, the last of them cut with an ellipsis, and their width."""
+    fitting: list[Span] = []
+    width = 0
+    for span in spans:
+        room, span_width = columns - width, cell_len(span.text)
+        if span_width > room:
+            cut = first_columns(span.text, room)
+            return (*fitting, span._replace(text=cut)), width + cell_len(cut)
+        fitting.append(span)
+        width += span_width
+    return tuple(fitting), width
