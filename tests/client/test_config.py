@@ -59,12 +59,29 @@ def test_unset_removes_one_line() -> None:
     assert unset_value(FILE, "model.of.what") == FILE
 
 
-@pytest.mark.parametrize(
-    "text", ['thinking = {level = "low"}\n', 'thinking.level = """\nlow"""\n', "thinking = 3\n"]
-)
-def test_a_text_that_cannot_be_changed_safely_is_refused(text: str) -> None:
+def test_a_value_that_is_no_table_is_not_replaced_by_one() -> None:
     with pytest.raises(Refused, match=r"thinking\.level"):
-        set_value(text, "thinking.level", "high")
+        set_value("thinking = 3\n", "thinking.level", "high")
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ('thinking = {level = "low"}  # short\n', 'thinking = {level = "high"}  # short\n'),
+        ('thinking.level = """\nlow"""\nmodel = "m"\n', 'thinking.level = "high"\nmodel = "m"\n'),
+        (
+            "[thinking.display]\nx = 1\n\n[thinking]\nlevel = 1\n",
+            '[thinking.display]\nx = 1\n\n[thinking]\nlevel = "high"\n',
+        ),
+        (
+            "[[rows]]\nlevel = 1\n[thinking]\r\nlevel = 1\r\n",
+            '[[rows]]\nlevel = 1\n[thinking]\r\nlevel = "high"\r\n',
+        ),
+    ],
+    ids=["inline", "several_lines", "tables_out_of_order", "windows_lines"],
+)
+def test_a_value_is_changed_however_it_is_written(text: str, changed: str) -> None:
+    assert set_value(text, "thinking.level", "high") == changed
 
 
 def test_dotted_keys_are_changed_in_place() -> None:

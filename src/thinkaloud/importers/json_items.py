@@ -1,6 +1,7 @@
 """Reads the items of a JSON file one by one: the objects of a list, the lines of JSON Lines, or one object.
 
-Only one item is in memory at a time. An error names the line of the file in which it is.
+Only one item is in memory at a time. An error names its line, and half characters are repaired: ijson does
+neither, which is why the items are found here.
 """
 
 import re

@@ -3,6 +3,7 @@
 The scripts are made from the parser, so they know every command, option and limited value. Names that change
 (models, agents, sessions, settings, providers) are asked for when they are needed, with
 `thinkaloud completion --values KIND`. Where a value is free, the shell completes file names.
+Written here, because shtab knows no fish.
 """
 
 import argparse
