@@ -433,3 +433,18 @@ def test_alias_that_leads_nowhere_is_refused(aliases: str, message: str) -> None
 def test_unbounded_effort_is_one_of_the_model(name: str, effort: str, unbounded: bool) -> None:
     """No effort is not the effort of a model that has none."""
     assert find_route(name).unbounded(effort) is unbounded
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "mistral/magistral",
+            r"'magistral' is a family of models at mistral\. Use one of its models, such as mistral/mag",
+        ),
+        ("openrouter/qwen3", r"'qwen3' is a family of models at openrouter\."),
+    ],
+)
+def test_the_name_of_a_family_is_not_sent_to_a_provider(name: str, message: str) -> None:
+    with pytest.raises(UnknownModel, match=message):
+        find_route(name)

@@ -60,6 +60,7 @@ from thinkaloud.core.context import (
     build,
     supports_thinking_blocks,
 )
+from thinkaloud.core.context.build import without_blank_text
 from thinkaloud.core.context.replay_rules import replay_scope
 from thinkaloud.core.transcript import fold
 
@@ -733,3 +734,18 @@ def test_build_does_not_change_the_conversation() -> None:
         )
         assert built.request.messages
     assert msgspec.json.encode(turn.turn) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        (
+            '{"role":"assistant","content":[{"type":"text","text":" \\n"},{"type":"thinking","x":1.0}]}',
+            '{"role":"assistant","content":[{"type":"thinking","x":1.0}]}',
+        ),
+        ('{"content":[{"type":"text","text":"Hm."}]}', '{"content":[{"type":"text","text":"Hm."}]}'),
+        ('{"content":" "}', '{"content":" "}'),
+    ],
+)
+def test_blank_text_is_removed_and_all_other_bytes_stay(message: str, kept: str) -> None:
+    assert without_blank_text(message) == kept

@@ -154,3 +154,16 @@ def test_images_of_tool_results_become_a_note_for_models_that_do_not_see() -> No
     assert isinstance(last, ToolMessage)
     assert last.result == "A map.\n\n(An image was attached here, which this model does not take.)"
     assert last.images == ()
+
+
+def test_images_of_tool_results_become_a_note_where_the_api_has_no_place_for_them() -> None:
+    destination = route("mistral/mistral-medium-latest")
+    result = ToolMessage("call_1", "A map.", "get_weather", images=(PNG, PNG))
+    call = answer_from(CLAUDE, "Hm.", "", [CityCall("call_1", "Lima")])
+    built = build(Context((user_prompt(), call, result)), destination)
+    last = built.request.messages[-1]
+    assert isinstance(last, ToolMessage)
+    assert last.result == "A map.\n\n(2 images were returned here, which cannot be sent as a tool result.)"
+    assert built.report.notes == (
+        "mistral takes no images in tool results, so 2 images were replaced by a note in the text.",
+    )
