@@ -43,7 +43,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.transcript import Approval, Ending, Turn
 from thinkaloud.core.transcript import BlockStatus as Standing
-from thinkaloud.core.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 
 async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:

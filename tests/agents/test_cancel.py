@@ -35,7 +35,7 @@ from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.core.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.core.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from thinkaloud.core.canon import (
 from thinkaloud.core.canon import requests as canon
 from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.core.transcript import Ending, Turn, apply, fold
-from thinkaloud.core.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 
 @dataclass

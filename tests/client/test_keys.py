@@ -39,8 +39,8 @@ from thinkaloud.client import (
     entries,
     resolve_key,
 )
-from thinkaloud.client.home import home_folder
 from thinkaloud.client.keys import read_key_file
+from thinkaloud.client.user_files import home_folder
 from thinkaloud.core.canon import Entry, KeyMissing, ThinkaloudError
 from thinkaloud.core.catalog.rows import AuthScheme, Provider
 

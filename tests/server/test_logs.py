@@ -13,8 +13,7 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from thinkaloud.gateway.server import logs
-from thinkaloud.gateway.server.log_queue import QueuedHandler
-from thinkaloud.gateway.server.logs import LogFormat, log_to_file, redact
+from thinkaloud.gateway.server.logs import LogFormat, QueuedHandler, log_to_file, redact
 
 TOKEN = "tka_" + "Ab-_9" * 8 + "xyz"
 KEY = "sk-ant-api03-canary_0123456789"

@@ -7,7 +7,7 @@ import msgspec
 from tests.server.caller import start_gateway
 from tests.server.conftest import CANARY
 
-from thinkaloud.client.local_servers import connect_all
+from thinkaloud.client.connections import connect_all
 from thinkaloud.core.catalog import ThinkingSupport, builtin_catalog, find_model
 
 

@@ -21,7 +21,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
 )
 from thinkaloud.core.transcript import BlockStatus, Ending, events_to_end_blocks, events_to_end_turn, fold
-from thinkaloud.core.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
 CONNECTION_LOST = TurnFailed("cut_off", "The gateway stopped.")

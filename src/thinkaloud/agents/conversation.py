@@ -21,7 +21,7 @@ from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.client.write_file import replace_file
+from thinkaloud.client.user_files import replace_file
 from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
 from thinkaloud.core.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.core.context import (

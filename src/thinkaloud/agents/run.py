@@ -53,7 +53,7 @@ from thinkaloud.core.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.core.transcript.end_events import STOPPED_ERROR
+from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thinkaloud.client.config import Config, ConfigFile
-from thinkaloud.client.home import home_folder
+from thinkaloud.client.user_files import home_folder
 from thinkaloud.core.catalog import Catalog
 from thinkaloud.surfaces.terminal import clean
 

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from thinkaloud.client.home import home_folder
 from thinkaloud.client.toml_edit import Value, set_value, unset_value
-from thinkaloud.client.write_file import locked_folder, replace_file
+from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.view import LOCALES, PRESETS, Policy, read_policy
 

@@ -6,20 +6,20 @@ reported.
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from thinkaloud.builtin import Connections, LocalServer, ProviderKey
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_source
-from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.core.canon import ThinkaloudError
 from thinkaloud.core.catalog import Catalog, Provider, list_models, read_reported_models
 
 logger = logging.getLogger(__name__)
 
 _LIST_TIMEOUT_S = 2.0
+_CONNECT_TIMEOUT_S = 1.0
 
 
 def find_connections(catalog: Catalog) -> Connections:
@@ -74,3 +74,24 @@ def _model_at(catalog: Catalog, provider: Provider) -> str:
     ]
     models.sort(key=lambda row: (row.with_thinking[0] != provider.name, provider.name in row.retires))
     return models[0].id if models else ""
+
+
+def local_providers(catalog: Catalog) -> list[Provider]:
+    """Return the rows of servers that run on this machine and have an address."""
+    return [row for row in catalog.providers.values() if row.local and row.base_url]
+
+
+async def connect_all(providers: Sequence[Provider]) -> list[bool]:
+    """Return for each provider whether something accepts connections at its address."""
+    return await asyncio.gather(*(_connects(provider) for provider in providers))
+
+
+async def _connects(provider: Provider) -> bool:
+    url = urlsplit(provider.base_url)
+    port = url.port or (443 if url.scheme == "https" else 80)
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(url.hostname, port), _CONNECT_TIMEOUT_S)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True

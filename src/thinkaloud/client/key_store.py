@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from thinkaloud.client.home import home_folder
 from thinkaloud.client.keys import (
     CREDENTIALS_FILE,
     KEYRING_SERVICE,
@@ -21,7 +20,7 @@ from thinkaloud.client.keys import (
     valid_key,
 )
 from thinkaloud.client.toml_edit import set_value, unset_value
-from thinkaloud.client.write_file import locked_folder, replace_file
+from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
 from thinkaloud.core.canon import KeyMissing, Refused
 from thinkaloud.core.catalog import Provider
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, Never
 
-from thinkaloud.client.home import home_folder
+from thinkaloud.client.user_files import home_folder
 from thinkaloud.core.canon.errors import KeyMissing
 
 MASK = "***"

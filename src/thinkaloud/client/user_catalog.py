@@ -3,8 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
-from thinkaloud.client.home import home_folder
-from thinkaloud.client.write_file import locked_folder, replace_file
+from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
 from thinkaloud.core.canon import BadCatalog
 from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.core.catalog.catalog import FILES

@@ -1,12 +1,17 @@
-"""Writes a small file of the user at once: readers see the old text or the new one, never half of it."""
+"""The user's own files: the folder that holds them, and how a small one is written.
+
+A file is written at once: readers see the old text or the new one, never half of it.
+"""
 
 import errno
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from platformdirs import user_data_path
 
 from thinkaloud.core.canon import Refused
 
@@ -81,3 +86,10 @@ else:
         file = os.open(folder, os.O_RDONLY)
         fcntl.flock(file, fcntl.LOCK_EX)
         return file
+
+
+def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return `THINKALOUD_HOME` if it is set, else the platform's folder for application data."""
+    if folder := environ.get("THINKALOUD_HOME"):
+        return Path(folder).expanduser()
+    return user_data_path("thinkaloud", appauthor=False)

@@ -16,8 +16,7 @@ from thinkaloud.cli.gateway_client.find import LATEST, find_session
 from thinkaloud.cli.output.console import EXIT_OK, chosen_colours
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
-from thinkaloud.client.home import home_folder
-from thinkaloud.client.write_file import locked_folder, replace_file
+from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.view import LOCALES
 

@@ -25,12 +25,11 @@ from thinkaloud.cli.output.portuguese import translate_header
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.client.config import ConfigFile
-from thinkaloud.client.home import home_folder
+from thinkaloud.client.connections import connect_all, local_providers
 from thinkaloud.client.key_store import credentials_path, key_source
-from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.client.write_file import write_remedy
+from thinkaloud.client.user_files import home_folder, write_remedy
 from thinkaloud.core.canon import ThinkaloudError
 from thinkaloud.extras import EXTRAS, install_command, installed, refuse_missing_extras
 from thinkaloud.gateway.store.engine.disk import disk_problem, disk_remedy

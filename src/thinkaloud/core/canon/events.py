@@ -267,3 +267,9 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int
     event: Event
     at_ms: int | None = None
+
+
+def build_types(*types: type) -> None:
+    """Let msgspec look at types now. It would at their first use, and crash if two threads are first."""
+    for decoded in types:
+        msgspec.json.Decoder(decoded)

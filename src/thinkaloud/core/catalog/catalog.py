@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from thinkaloud.core.canon import BadCatalog
-from thinkaloud.core.canon.type_info import build_types
+from thinkaloud.core.canon.events import build_types
 from thinkaloud.core.catalog.levels import EFFORT_WORDS
 from thinkaloud.core.catalog.rows import (
     SAMPLING_PARAMETERS,

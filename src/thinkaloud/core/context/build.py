@@ -16,6 +16,7 @@ from thinkaloud.core.canon import Kind, SealForm
 from thinkaloud.core.canon.requests import (
     AssistantMessage,
     CacheMarks,
+    File,
     Image,
     Message,
     Request,
@@ -24,18 +25,9 @@ from thinkaloud.core.canon.requests import (
     UserMessage,
 )
 from thinkaloud.core.catalog.rows import InputKind, ReplayForm, ReplayScope, ResultImages, Route
-from thinkaloud.core.context.blank_text import without_blank_text
 from thinkaloud.core.context.cache import place_marks
 from thinkaloud.core.context.context import AnsweredTurn, Context
 from thinkaloud.core.context.history import SentTurn, analyse
-from thinkaloud.core.context.inputs import (
-    INPUT_CODES,
-    input_kind,
-    input_note,
-    replaced_note,
-    replaced_result_note,
-    result_note,
-)
 from thinkaloud.core.context.open_loop import fit_open_loop
 from thinkaloud.core.context.replay_rules import (
     BuildOptions,
@@ -396,3 +388,77 @@ def _reasoning_tokens(sent_turn: SentTurn, block: Block) -> int | None:
     if block.kind is not Kind.REASONING or block.parent is not None:
         return None
     return sent_turn.turn.usage.reasoning if len(sent_turn.turn.own_blocks(Kind.REASONING)) == 1 else None
+
+
+class _ContentBlock(msgspec.Struct):
+    type: str = "text"
+    text: str | None = None
+
+
+_fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_blocks_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_block_decoder = msgspec.json.Decoder(_ContentBlock)
+
+
+def without_blank_text(message: str) -> str:
+    """Return the message without blank text blocks. All other bytes of its content stay as they are."""
+    fields = _fields_decoder.decode(message)
+    content = fields.get("content", msgspec.Raw(b""))
+    if bytes(content)[:1] != b"[":
+        return message
+    blocks = _blocks_decoder.decode(content)
+    kept = [block for block in blocks if not _blank(block)]
+    if len(kept) == len(blocks):
+        return message
+    fields["content"] = msgspec.Raw(msgspec.json.encode(kept))
+    return msgspec.json.encode(fields).decode()
+
+
+def _blank(raw: msgspec.Raw) -> bool:
+    block = _block_decoder.decode(raw)
+    return block.type == "text" and block.text is not None and not block.text.strip()
+
+
+_INPUT_NAMES = {
+    InputKind.IMAGE: ("An image", "images"),
+    InputKind.PDF: ("A PDF file", "PDF files"),
+    InputKind.AUDIO: ("A recording", "recordings"),
+}
+INPUT_CODES = {InputKind.IMAGE: "no_images", InputKind.PDF: "no_files", InputKind.AUDIO: "no_audio"}
+"""The reason code of the report for each kind."""
+
+
+def input_kind(file: File) -> InputKind:
+    """Return what a model must take to read this file."""
+    return InputKind.AUDIO if file.media_type.startswith("audio/") else InputKind.PDF
+
+
+def input_note(kind: InputKind, count: int) -> str:
+    """Return the note that takes the place of images or files which the model cannot take."""
+    return f"({_counted(kind, count)} attached here, which this model does not take.)"
+
+
+def result_note(count: int) -> str:
+    """Return the note that takes the place of images in a tool result."""
+    return f"({_counted(InputKind.IMAGE, count)} returned here, which cannot be sent as a tool result.)"
+
+
+def replaced_result_note(provider: str, count: int) -> str:
+    """Return the sentence for the report that says what of tool results was replaced."""
+    counted = _counted(InputKind.IMAGE, count)
+    sentence = f"{provider} takes no images in tool results, so {counted[0].lower()}{counted[1:]}"
+    return f"{sentence} replaced by a note in the text."
+
+
+def replaced_note(model: str, kind: InputKind, count: int) -> str:
+    """Return the sentence for the report that says what was replaced."""
+    counted = _counted(kind, count)
+    return (
+        f"{model} takes no {_INPUT_NAMES[kind][1]}, so {counted[0].lower()}{counted[1:]} replaced by a note "
+        "in the text."
+    )
+
+
+def _counted(kind: InputKind, count: int) -> str:
+    one, many = _INPUT_NAMES[kind]
+    return f"{one} was" if count == 1 else f"{count} {many} were"

@@ -1,8 +1,13 @@
 """Folds entries into a turn, unfolds a turn into entries, and measures turns."""
 
 from thinkaloud.core.transcript.callbacks import Callbacks, Handler
-from thinkaloud.core.transcript.end_events import events_to_end_blocks, events_to_end_turn
-from thinkaloud.core.transcript.reducer import apply, fold, fold_entries
+from thinkaloud.core.transcript.reducer import (
+    apply,
+    events_to_end_blocks,
+    events_to_end_turn,
+    fold,
+    fold_entries,
+)
 from thinkaloud.core.transcript.timing import ThinkingTime, thinking_time
 from thinkaloud.core.transcript.turn import (
     CALL_KINDS,

@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from thinkaloud.core.canon import Refused, UnknownPreset
-from thinkaloud.core.canon.type_info import build_types
+from thinkaloud.core.canon.events import build_types
 
 
 class OpenState(StrEnum):

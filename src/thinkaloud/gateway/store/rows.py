@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from thinkaloud.core.canon import NoticeGiven, Seal, Usage
+from thinkaloud.core.canon.events import build_types
 from thinkaloud.core.canon.requests import ThinkingLevel, ToolDefinition
-from thinkaloud.core.canon.type_info import build_types
 from thinkaloud.core.context import ContextMode
 from thinkaloud.core.transcript import Block, Outcome, Reply
 from thinkaloud.core.view import Policy

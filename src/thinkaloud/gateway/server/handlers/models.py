@@ -7,7 +7,7 @@ thread. Local servers are asked whether they are there, all at once.
 import asyncio
 from datetime import UTC, datetime
 
-from thinkaloud.client.local_servers import connect_all, local_providers
+from thinkaloud.client.connections import connect_all, local_providers
 from thinkaloud.client.prepared_request import has_key
 from thinkaloud.core.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.gateway.server.http.route import RouteRequest

@@ -1,4 +1,4 @@
-"""Handlers for sessions (create, list, read, change, delete) and their messages."""
+"""Handlers for sessions (create, list, read, change, delete), their messages, and the search in them."""
 
 from msgspec import UNSET
 from msgspec.structs import asdict
@@ -6,16 +6,19 @@ from sqlalchemy import Connection
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.transcript import Block
-from thinkaloud.gateway.server.http.errors import NotFound
+from thinkaloud.gateway.server.http.errors import Forbidden, NotFound
 from thinkaloud.gateway.server.http.route import RouteRequest, RouteResponse
 from thinkaloud.gateway.server.schemas.sessions import (
+    SEARCH_SCOPES,
     BlockBody,
+    HitPage,
     ListedSession,
     MessageBody,
     MessagePage,
     MessagesQuery,
     NewSession,
     PageQuery,
+    SearchQuery,
     SessionBody,
     SessionChange,
     SessionPage,
@@ -30,7 +33,8 @@ from thinkaloud.gateway.store.queries.branches import in_branch, newest_leaf, ve
 from thinkaloud.gateway.store.queries.delete import delete_session
 from thinkaloud.gateway.store.queries.messages import messages_of, sizes_of
 from thinkaloud.gateway.store.queries.pages import encode_cursor
-from thinkaloud.gateway.store.rows import Page, Session, StoredMessage, TurnRow
+from thinkaloud.gateway.store.rows import Page, SearchKind, Session, StoredMessage, TurnRow
+from thinkaloud.gateway.store.search import search
 
 PAGE_CHARS = 4 * 1024 * 1024
 """Of the answers on one page of messages. A longer page would take hundreds of megabytes to build."""
@@ -297,3 +301,21 @@ def agent_exists(conn: Connection, request: RouteRequest, agent_id: str) -> bool
 def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
     if agent_id and not agent_exists(conn, request, agent_id):
         raise Refused(f"No agent {agent_id!r} in this workspace. GET /api/agents lists the available agents.")
+
+
+async def search_sessions(request: RouteRequest) -> HitPage:
+    """Search the user's sessions, the newest hits first."""
+    query: SearchQuery = request.query
+    kinds = frozenset(SEARCH_SCOPES[word] for word in query.scope.split(","))
+    if SearchKind.THOUGHT in kinds and request.grant.hides_thinking:
+        # Also if only the thoughts of some agents are hidden: the number of hits would tell their words.
+        raise Forbidden(
+            "The operator of this gateway does not show you all thinking, so you cannot search thoughts. "
+            "Leave `thoughts` out of the scope."
+        )
+    page = await request.gateway.database.read(
+        lambda conn: search.find(
+            conn, request.owner, query.q, kinds=kinds, limit=query.limit, after=query.after
+        )
+    )
+    return HitPage(page.items, page.next)

@@ -17,7 +17,6 @@ from thinkaloud.gateway.server.handlers import (
     imports,
     models,
     preferences,
-    search,
     sessions,
     transfer,
     turns,
@@ -311,7 +310,7 @@ _OTHER = (
     ApiRoute(
         method="GET",
         path="/api/search",
-        handler=search.find,
+        handler=sessions.search_sessions,
         summary="Search prompts, answers and tools; thoughts only if `scope` names them.",
         query=schemas.SearchQuery,
         response_body=schemas.HitPage,

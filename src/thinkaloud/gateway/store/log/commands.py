@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
-from thinkaloud.core.canon.type_info import build_types
+from thinkaloud.core.canon.events import build_types
 from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.wakeups import wake_for_command
