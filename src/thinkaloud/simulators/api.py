@@ -171,3 +171,10 @@ def objects(value: object) -> list[Json]:
 def mapping(value: object) -> Json:
     """Return the object; empty for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message's content: a text, or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in objects(content))

@@ -17,6 +17,7 @@ from thinkaloud.simulators.api import (
     SimulatedApi,
     SimulatedResponse,
     compact_json,
+    content_text,
     mapping,
     objects,
     sse_event,
@@ -67,19 +68,14 @@ def read_prompt(request: ApiRequest) -> ReceivedPrompt:
     """Return what the default answer depends on."""
     last = request_messages(request)[-1] if request_messages(request) else {}
     content = last.get("content") or ""
-    text = (
-        content
-        if isinstance(content, str)
-        else "".join(str(part.get("text", "")) for part in objects(content))
-    )
+    text = content_text(content)
     functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
     tools = [OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions]
     choice = request.body.get("tool_choice", "auto")
-    tool_choice = (
-        choice if isinstance(choice, str) else str(mapping(choice.get("function")).get("name", "auto"))
-    )
+    if not isinstance(choice, str):
+        choice = str(mapping(choice.get("function")).get("name", "auto"))
     schema = requested_schema(chat_format(request))
-    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", tool_choice, schema)
+    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", choice, schema)
 
 
 def forces_tool(request: ApiRequest) -> bool:
@@ -90,11 +86,9 @@ def forces_tool(request: ApiRequest) -> bool:
 
 def check_messages(request: ApiRequest) -> ApiError | None:
     """Refuse a request without messages."""
-    return (
-        None
-        if request_messages(request)
-        else ApiError(400, "Missing required parameter: 'messages'.", param="messages")
-    )
+    if request_messages(request):
+        return None
+    return ApiError(400, "Missing required parameter: 'messages'.", param="messages")
 
 
 def check_calls(request: ApiRequest) -> ApiError | None:
@@ -144,11 +138,9 @@ def check_json_word(request: ApiRequest) -> ApiError | None:
 
 def check_bearer(request: ApiRequest) -> ApiError | None:
     """Refuse a missing or wrong key."""
-    return (
-        None
-        if request.accepts_key(request.bearer)
-        else ApiError(401, "Invalid Authentication", "authentication_error")
-    )
+    if request.accepts_key(request.bearer):
+        return None
+    return ApiError(401, "Invalid Authentication", "authentication_error")
 
 
 def reasoning_in_field(answer: ScriptedAnswer, name: str, shown: bool) -> ThoughtParts:

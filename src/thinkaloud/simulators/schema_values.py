@@ -34,12 +34,9 @@ def _as_number(value: object, default: float) -> float:
 
 def _schema_type(schema: dict[str, Any]) -> str:
     declared = schema.get("type", "object" if "properties" in schema else "string")
-    first = (
-        next((name for name in declared if name != "null"), "null")
-        if isinstance(declared, list)
-        else declared
-    )
-    return str(first).lower()
+    if isinstance(declared, list):
+        declared = next((name for name in declared if name != "null"), "null")
+    return str(declared).lower()
 
 
 def _value_of_type(kind: str, schema: dict[str, Any], root: object, depth: int) -> Any:

@@ -284,13 +284,15 @@ def find_model(catalog: Catalog, name: str) -> Model | None:
     if spellings not in known:
         if len(known) >= _REMEMBERED_NAMES:
             known.clear()
-        matching = (
-            model
-            for pattern, model in catalog.name_patterns
-            if any(fnmatchcase(spelling, pattern) for spelling in spellings)
-        )
-        known[spellings] = next(matching, None)
+        known[spellings] = _match_pattern(catalog, spellings)
     return known[spellings]
+
+
+def _match_pattern(catalog: Catalog, spellings: frozenset[str]) -> Model | None:
+    for pattern, model in catalog.name_patterns:
+        if any(fnmatchcase(spelling, pattern) for spelling in spellings):
+            return model
+    return None
 
 
 def provider_model_id(model: Model, provider: Provider, name: str) -> str:
@@ -301,11 +303,9 @@ def provider_model_id(model: Model, provider: Provider, name: str) -> str:
     if "*" in provider_spelling:
         return provider_spelling.replace("*", without_vendor(name))
     short_name, family = without_vendor(name), without_vendor(provider_spelling)
-    return (
-        provider_spelling + short_name[len(family) :]
-        if short_name.lower().startswith(family.lower())
-        else provider_spelling
-    )
+    if short_name.lower().startswith(family.lower()):
+        return provider_spelling + short_name[len(family) :]
+    return provider_spelling
 
 
 def similar_names(catalog: Catalog, name: str) -> list[str]:

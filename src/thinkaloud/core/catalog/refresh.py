@@ -214,15 +214,16 @@ def _supported(mark: _Supported | bool | None) -> bool:
 
 
 def _from_reasoning(name: str, reasoning: _Reasoning) -> ReportedModel:
-    supported = reasoning.supported_efforts
+    efforts: tuple[str, ...] | None = None
+    if reasoning.supported_efforts is not None:
+        supported = [word for word in EFFORT_WORDS if word in reasoning.supported_efforts]
+        efforts = tuple(word for word in supported if word != "none")
     return ReportedModel(
         name,
         thinks=True,
         can_be_off=None if reasoning.mandatory is None else not reasoning.mandatory,
         on_by_default=reasoning.default_enabled,
-        efforts=None
-        if supported is None
-        else tuple(word for word in EFFORT_WORDS if word in supported and word != "none"),
+        efforts=efforts,
     )
 
 

@@ -143,12 +143,12 @@ def _off_parameters(route: Route) -> ThinkingParameters:
     off_setting = (provider_setting or model.off) if model.off else ""
     field, parameters = _OFF_SETTINGS.get(off_setting, ("", ThinkingParameters()))
     if field in places:
-        parameters = (
-            replace(parameters, template=_template_arguments(model, on=False))
-            if off_setting == "template"
-            else parameters
-        )
-        return _with_between_tools_note(route, parameters) if off_setting == "between_tools" else parameters
+        match off_setting:
+            case "template":
+                return replace(parameters, template=_template_arguments(model, on=False))
+            case "between_tools":
+                return _with_between_tools_note(route, parameters)
+        return parameters
     return _lowest_parameters(route) if _thinks_by_default(model) else ThinkingParameters()
 
 
@@ -163,11 +163,9 @@ def _with_between_tools_note(route: Route, parameters: ThinkingParameters) -> Th
 def _lowest_parameters(route: Route) -> ThinkingParameters:
     """Request the least thinking from a model that always thinks, or that has no switch at this provider."""
     model, effort_words = route.model, _effort_words(route)
-    cause = (
-        "always thinks"
-        if model.thinking is ThinkingSupport.ALWAYS
-        else f"has no switch at {route.provider.name}"
-    )
+    cause = f"has no switch at {route.provider.name}"
+    if model.thinking is ThinkingSupport.ALWAYS:
+        cause = "always thinks"
     if effort_words and _effort_field(route):
         parameters, remedy = (
             _effort_request(route, weakest_word(effort_words)),
@@ -240,11 +238,9 @@ def _level_parameters(route: Route, level: ThinkingLevel) -> ThinkingParameters:
 
 
 def _effort_request(route: Route, word: str) -> ThinkingParameters:
-    parameters = (
-        ThinkingParameters(level=word.upper())
-        if _effort_field(route) == "level"
-        else ThinkingParameters(effort=word)
-    )
+    parameters = ThinkingParameters(effort=word)
+    if _effort_field(route) == "level":
+        parameters = ThinkingParameters(level=word.upper())
     if ThinkingControl.ADAPTIVE in route.model.control and "mode" in route.provider.places:
         return replace(parameters, mode="adaptive")
     return parameters

@@ -80,11 +80,9 @@ def thought_note(thoughts: Sequence[Block]) -> str:
 
 def _shorten(text: str) -> str:
     flat_text = " ".join(text.split())
-    return (
-        flat_text
-        if len(flat_text) <= MAX_NOTE_CHARACTERS
-        else flat_text[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…"
-    )
+    if len(flat_text) <= MAX_NOTE_CHARACTERS:
+        return flat_text
+    return flat_text[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…"
 
 
 class PlainCalls:

@@ -46,12 +46,9 @@ class OddFields:
             return
         self._count_by_message[key] = self._count_by_message.get(key, 0) + 1
         if key not in self._example_by_message:
-            example = (
-                value
-                if isinstance(value, str)
-                else value[: 4 * _MAX_VALUE_CHARACTERS].decode(errors="replace")
-            )
-            self._example_by_message[key] = example[:_MAX_VALUE_CHARACTERS]
+            if isinstance(value, bytes):
+                value = value[: 4 * _MAX_VALUE_CHARACTERS].decode(errors="replace")
+            self._example_by_message[key] = value[:_MAX_VALUE_CHARACTERS]
 
     def messages(self) -> list[str]:
         """Return one sentence for each field."""

@@ -276,15 +276,19 @@ def starts_with_answer(messages: Sequence[Message]) -> bool:
 def marked_parts(encoded: Sequence[object], request: Request, key: str) -> list[list[JsonDict]]:
     """Return the parts of the encoded user messages at whose end a cache mark belongs."""
     ends = set(request.cache.messages)
-    runs = [
-        any(position in ends for position, _ in run)
-        for from_user, run in groupby(
-            enumerate(request.messages), lambda item: not isinstance(item[1], AssistantMessage)
-        )
-        if from_user
-    ]
+    # Messages in a row that are not the model's are encoded as one.
+    marks: list[bool] = []
+    after_answer = True
+    for position, message in enumerate(request.messages):
+        if isinstance(message, AssistantMessage):
+            after_answer = True
+            continue
+        if after_answer:
+            marks.append(False)
+            after_answer = False
+        marks[-1] = marks[-1] or position in ends
     user_messages = [item for item in encoded if isinstance(item, dict) and item["role"] == "user"]
-    return [message[key] for message, marked in zip(user_messages, runs, strict=True) if marked]
+    return [message[key] for message, marked in zip(user_messages, marks, strict=True) if marked]
 
 
 class CallIdRule(msgspec.Struct, frozen=True):

@@ -41,11 +41,9 @@ def _check_key(request: ApiRequest) -> ApiError | None:
 
 
 def _check_version(request: ApiRequest) -> ApiError | None:
-    return (
-        None
-        if "anthropic-version" in request.headers
-        else invalid_request("anthropic-version: header is required")
-    )
+    if "anthropic-version" in request.headers:
+        return None
+    return invalid_request("anthropic-version: header is required")
 
 
 def _check_shape(request: ApiRequest) -> ApiError | None:

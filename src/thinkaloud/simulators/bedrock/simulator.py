@@ -64,11 +64,10 @@ def _content(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
             continue
         kind = "redacted" if answer.redacted else "thinking"
         seal = request.signing_key.seal(kind=kind, model=request.model, text=fingerprint(thought))
-        blocks.append(
-            {"reasoningContent": {"redactedContent": seal}}
-            if answer.redacted
-            else {"reasoningContent": {"reasoningText": {"text": thought, "signature": seal}}}
-        )
+        part: Json = {"reasoningText": {"text": thought, "signature": seal}}
+        if answer.redacted:
+            part = {"redactedContent": seal}
+        blocks.append({"reasoningContent": part})
     blocks += [{"text": answer.text}] if answer.text else []
     for call in answer.tool_calls:
         call_id = f"tooluse_{request.state.next_id()}"

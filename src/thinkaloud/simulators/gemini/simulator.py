@@ -167,11 +167,9 @@ def _list_models(request: ApiRequest) -> Json | ApiError:
     if not request.model:
         return {"models": [_describe_model(name, row) for name, row in MODELS.items()]}
     row = MODELS.get(request.model)
-    return (
-        _describe_model(request.model, row)
-        if row
-        else ApiError(404, f"Model is not found: models/{request.model}")
-    )
+    if row is None:
+        return ApiError(404, f"Model is not found: models/{request.model}")
+    return _describe_model(request.model, row)
 
 
 def _describe_model(name: str, row: GeminiModel) -> Json:

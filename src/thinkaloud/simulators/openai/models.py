@@ -51,7 +51,8 @@ XAI_MODELS = {
         GptModel("grok-4-1-fast-reasoning", default_effort="high"),
         GptModel("grok-4-1-fast-non-reasoning", default_effort="none"),
         GptModel("grok-4.3", ("none", *_EFFORTS_TO_HIGH), "low"),
-        *(GptModel(f"grok-{number}", _EFFORTS_TO_HIGH, "low") for number in ("4.5", "4.6")),
+        GptModel("grok-4.5", _EFFORTS_TO_HIGH, "low"),
+        GptModel("grok-4.6", _EFFORTS_TO_HIGH, "low"),
         GptModel("grok-4.7", (*_EFFORTS_TO_HIGH, "xhigh"), "low"),
         GptModel("grok-4.20-reasoning", default_effort="high"),
         GptModel("grok-4.20-multi-agent", default_effort="high"),
@@ -145,11 +146,9 @@ def list_models(request: ApiRequest) -> Json | ApiError:
     if not request.model:
         return {"object": "list", "data": [describe_model(name) for name in MODELS]}
     known_model = find_model(request.model)
-    return (
-        describe_model(known_model.id)
-        if known_model
-        else ApiError(404, f"The model '{request.model}' does not exist", code="model_not_found")
-    )
+    if known_model is None:
+        return ApiError(404, f"The model '{request.model}' does not exist", code="model_not_found")
+    return describe_model(known_model.id)
 
 
 def describe_model(name: str) -> Json:

@@ -9,6 +9,7 @@ from thinkaloud.simulators.api import (
     SimulatedApi,
     SimulatedResponse,
     compact_json,
+    content_text,
     mapping,
     objects,
     sse_event,
@@ -35,11 +36,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
     ]
     last = prompt_items[-1] if prompt_items else {}
     content = last.get("output", last.get("content", ""))
-    text = (
-        content
-        if isinstance(content, str)
-        else "".join(str(part.get("text", "")) for part in objects(content))
-    )
+    text = content_text(content)
     functions = [tool for tool in objects(request.body.get("tools")) if tool.get("type") == "function"]
     tools = [OfferedTool(tool.get("name", ""), tool.get("parameters")) for tool in functions]
     choice = request.body.get("tool_choice", "auto")

@@ -235,13 +235,12 @@ def describe_model(name: str, row: OpenRouterModel) -> Json:
     """Return a model as listed by the models endpoint."""
     description: Json = {"id": name, "name": name, "created": 0, "context_length": 128000}
     if row.reasons:
+        efforts = _EFFORTS[:-1] if row.mandatory else _EFFORTS
         description["reasoning"] = {
             "mandatory": row.mandatory,
             "default_enabled": row.on_by_default,
             "default_effort": "medium",
-            "supported_efforts": None
-            if row.takes_budget
-            else list(_EFFORTS if not row.mandatory else _EFFORTS[:-1]),
+            "supported_efforts": None if row.takes_budget else list(efforts),
             "supports_max_tokens": row.takes_budget,
         }
     return description

@@ -122,13 +122,13 @@ def _without_bounds(node: object) -> Any:
         return [_without_bounds(item) for item in node]
     if not isinstance(node, dict):
         return node
-    return {
-        name: {key: _without_bounds(value) for key, value in part.items()}
-        if name == "properties"
-        else _without_bounds(part)
-        for name, part in node.items()
-        if name not in _REFUSED_BOUNDS
-    }
+    kept: JsonDict = {}
+    for name, part in node.items():
+        if name == "properties":  # by name: a property may be called like a bound
+            kept[name] = {key: _without_bounds(value) for key, value in part.items()}
+        elif name not in _REFUSED_BOUNDS:
+            kept[name] = _without_bounds(part)
+    return kept
 
 
 def _tool(tool: ToolDefinition) -> JsonDict:

@@ -265,8 +265,6 @@ def _tool_choice(choice: Any) -> str:
     if not isinstance(choice, dict):
         return ""
     name = choice.get("name")
-    return (
-        name
-        if choice.get("type") == "tool" and isinstance(name, str)
-        else _TOOL_CHOICES.get(str(choice.get("type")), "")
-    )
+    if choice.get("type") == "tool" and isinstance(name, str):
+        return name
+    return _TOOL_CHOICES.get(str(choice.get("type")), "")

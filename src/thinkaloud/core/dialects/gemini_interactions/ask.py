@@ -96,11 +96,9 @@ def _user_content(message: UserMessage) -> list[JsonDict]:
 
 
 def _steps_from_parts(message: AssistantMessage) -> list[object]:
-    text_steps: list[object] = (
-        [{"type": "model_output", "content": [{"type": "text", "text": message.text}]}]
-        if message.text
-        else []
-    )
+    text_steps: list[object] = []
+    if message.text:
+        text_steps = [{"type": "model_output", "content": [{"type": "text", "text": message.text}]}]
     return text_steps + [
         {
             "type": "function_call",

@@ -223,10 +223,12 @@ class Reader:
 
     def _start_item(self, key: int, item: Item) -> None:
         if _item_type(item) == "reasoning":
-            source = "summary" if item.summary else "content" if item.content else ""
-            self._emitter.start_block(
-                key, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
-            )
+            provenance = Provenance.UNKNOWN
+            if item.summary:
+                provenance = _PROVENANCE_BY_SOURCE["summary"]
+            elif item.content:
+                provenance = _PROVENANCE_BY_SOURCE["content"]
+            self._emitter.start_block(key, Kind.REASONING, provenance=provenance)
         elif _item_type(item) not in ("message", "", *_SILENT_TYPES):
             self._has_client_calls = self._has_client_calls or item.type in _CLIENT_CALL_TYPES
             self._emitter.start_block(
@@ -377,4 +379,6 @@ def _item_type(item: Item) -> str:
         return item.type
     if item.summary is not None:
         return "reasoning"
-    return "message" if item.content is not None else "tool_call" if item.name is not None else ""
+    if item.content is not None:
+        return "message"
+    return "tool_call" if item.name is not None else ""

@@ -160,7 +160,12 @@ def whole_response(turn: Turn, head: ResponseHead) -> dict[str, object]:
     reason = _INCOMPLETE_REASONS.get(finish_of(turn))
     outcome = turn.outcome
     failed = outcome is not None and bool(outcome.message)
-    response = _response(head, status="failed" if failed else "incomplete" if reason else "completed")
+    status = "completed"
+    if failed:
+        status = "failed"
+    elif reason:
+        status = "incomplete"
+    response = _response(head, status=status)
     response["output"] = [_item(head, block, block.kind, _item_status(block)) for block in shown_blocks(turn)]
     response["usage"] = _usage(turn.usage)
     if failed and outcome is not None:

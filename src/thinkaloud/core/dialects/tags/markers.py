@@ -49,11 +49,9 @@ class Markers:
         """Split a text without a complete marker into its complete part and an unfinished marker."""
         if self._unfinished_tails:
             complete, first_character, tail = text.rpartition(self.first_characters)
-            return (
-                (complete, first_character + tail)
-                if first_character and tail in self._unfinished_tails
-                else (text, "")
-            )
+            if first_character and tail in self._unfinished_tails:
+                return complete, first_character + tail
+            return text, ""
         position = self.unfinished_start(text, 0)
         return text[:position], text[position:]
 
