@@ -318,7 +318,7 @@ def test_slow_import_of_the_migrations_holds_no_transaction_open() -> None:
     program = """
 import asyncio, sys, time
 from importlib.abc import MetaPathFinder
-from thinkaloud.gateway.store import postgres
+from thinkaloud.gateway.store.engine import postgres
 from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits
 
 class SlowImport(MetaPathFinder):
