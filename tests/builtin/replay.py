@@ -5,11 +5,17 @@ from fractions import Fraction
 from typing import Any
 
 from thinkaloud.builtin.arithmetic import Calculated, evaluate
-from thinkaloud.builtin.logic import Assumed, Consistent, Contradicted, Island
-from thinkaloud.builtin.question import Puzzle
-from thinkaloud.builtin.search import Combined, Dropped, Found, Number
-from thinkaloud.builtin.skills.knights import KnightsPuzzle, arrangements, holds
-from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle
+from thinkaloud.builtin.puzzle import Puzzle
+from thinkaloud.builtin.skills.knights import (
+    Assumed,
+    Consistent,
+    Contradicted,
+    Island,
+    KnightsPuzzle,
+    arrangements,
+    holds,
+)
+from thinkaloud.builtin.skills.number_puzzle import Combined, Dropped, Found, Number, NumberPuzzle
 from thinkaloud.builtin.words import exact_text
 
 Trace = Sequence[Any]

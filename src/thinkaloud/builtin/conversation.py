@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.builtin.question import SolverEnvironment
+from thinkaloud.builtin.puzzle import SolverEnvironment
 from thinkaloud.builtin.solver import Solution, SolverReply, SolverToolCall, find_solution
-from thinkaloud.builtin.words import exact_text, expression_text, phrase
+from thinkaloud.builtin.words import number_text, phrase
 
 CALCULATOR = "calculator"
 CHECKER = "checker"
@@ -174,7 +174,7 @@ class _ToolChecks:
         result = self._results[tool]
         if result is None:
             return phrase(self._language, "tool.no_result", tool=tool)
-        value = expression_text(exact_text(self._conclusion.value), self._language)
+        value = number_text(self._conclusion.value, self._language)
         return phrase(self._language, key, tool=tool, result=result[:_MAX_QUOTE_CHARACTERS], value=value)
 
 

@@ -1,18 +1,145 @@
-"""Dates: days between two, the weekday of one, the date so many days away, and the date of today."""
+"""Dates: days between two, the weekday of one, the date so many days away, and the date of today.
+
+Day 1 is Monday, the first of January of the year 1. Leap years are Gregorian, also before that calendar was
+used. In English a date such as 03/04/2026 is ambiguous and refused; in Portuguese the day comes first. A date
+without a year is the one of this year, or the next or the last one where the question asks for that.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from calendar import monthrange
+from collections.abc import Generator, Iterator, Sequence
 from datetime import date, timedelta
+from enum import IntEnum
 from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated, typed
-from thinkaloud.builtin.dates import DATE, Nearest, ReadDate, day_number, read_dates
-from thinkaloud.builtin.narrate import calculated_lines
-from thinkaloud.builtin.question import Conclusion, Puzzle, Reading, Remark, Skill, Verdict
+from thinkaloud.builtin.puzzle import (
+    Conclusion,
+    GivenAnswer,
+    Puzzle,
+    Reading,
+    Remark,
+    Verdict,
+    calculated_lines,
+)
 from thinkaloud.builtin.words import Language, Unsolvable, date_text, normalize, phrase, weekday_names
+
+_MONTHS = """january jan janeiro, february feb fevereiro fev, march mar marco, april apr abril abr,
+    may maio mai, june jun junho, july jul julho, august aug agosto ago, september sep sept setembro set,
+    october oct outubro out, november nov novembro, december dec dezembro dez"""
+_MONTH_NUMBERS = {
+    name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()
+}
+_OTHER_WORDS = {"mar", "mai", "out", "set"}
+"""Short months that are common words too: without a year they are no months."""
+_MONTH = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
+_SURE_MONTH = "|".join(sorted(_MONTH_NUMBERS.keys() - _OTHER_WORDS, key=len, reverse=True))
+_RELATIVE = {
+    "the day after tomorrow": 2, "depois de amanha": 2, "today": 0, "hoje": 0, "tomorrow": 1, "amanha": 1,
+    "yesterday": -1, "ontem": -1,
+}  # fmt: skip
+_HOLIDAYS = {
+    "christmas eve": (12, 24), "vespera de natal": (12, 24), "christmas": (12, 25), "xmas": (12, 25),
+    "natal": (12, 25), "new year's eve": (12, 31), "new year": (1, 1), "ano novo": (1, 1),
+    "halloween": (10, 31), "valentine's day": (2, 14), "dia dos namorados": (6, 12),
+}  # fmt: skip
+_SUFFIX = r"(?:st|nd|rd|th|º|o)?"
+DATE = re.compile(
+    r"\b(?:(?P<iso_year>\d{4})-(?P<iso_month>\d{1,2})-(?P<iso_day>\d{1,2})"
+    rf"|(?P<day>\d{{1,2}}){_SUFFIX}(?: of| de)? (?P<month>{_MONTH})\.?,?(?: of| de)? (?P<year>\d{{4}})"
+    rf"|(?P<us_month>{_MONTH})\.? (?P<us_day>\d{{1,2}}){_SUFFIX},? (?P<us_year>\d{{4}})"
+    r"|(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<last>\d{4})"
+    rf"|(?P<sure_day>\d{{1,2}}){_SUFFIX}(?: of| de)? (?P<sure_month>{_SURE_MONTH})"
+    rf"|(?P<sure_us_month>{_SURE_MONTH})\.? (?P<sure_us_day>\d{{1,2}}){_SUFFIX}"
+    rf"|(?P<relative>{'|'.join(_RELATIVE)})|(?P<holiday>{'|'.join(_HOLIDAYS)})(?:'s day| day)?)\b"
+)
+"""A date in normalized text."""
+
+
+class Nearest(IntEnum):
+    """Which year a date without one is in: this year, or that of the next or the last such date."""
+
+    LAST = -1
+    THIS_YEAR = 0
+    NEXT = 1
+
+
+class ReadDate(msgspec.Struct, frozen=True):
+    """A date, and the key of a phrase that says what was assumed to read it."""
+
+    day: date
+    note: str = ""
+
+
+def read_dates(
+    text: str, language: Language, today: date, nearest: Nearest = Nearest.THIS_YEAR
+) -> list[ReadDate]:
+    """Reads every date in a normalized text. Raises `Unsolvable`."""
+    days = []
+    for match in DATE.finditer(text):
+        try:
+            days.append(_read(match, language, today, nearest))
+        except (ValueError, OverflowError):
+            raise Unsolvable("no_such_date", match[0]) from None
+    return days
+
+
+def _read(match: re.Match[str], language: Language, today: date, nearest: Nearest) -> ReadDate:
+    if match["relative"]:
+        away = _RELATIVE[match["relative"]]
+        return ReadDate(today + timedelta(away), "think.relative" if away else "think.today")
+    if match["holiday"]:
+        return ReadDate(_without_year(*_HOLIDAYS[match["holiday"]], today, nearest), "think.no_year")
+    if match["sure_day"]:
+        month, day = _MONTH_NUMBERS[match["sure_month"]], int(match["sure_day"])
+    elif match["sure_us_day"]:
+        month, day = _MONTH_NUMBERS[match["sure_us_month"]], int(match["sure_us_day"])
+    else:
+        return ReadDate(date(*_year_month_day(match, language)))
+    return ReadDate(_without_year(month, day, today, nearest), "think.no_year")
+
+
+def _without_year(month: int, day: int, today: date, nearest: Nearest) -> date:
+    """Returns the date in the year that is meant; the 29th of February waits for a leap year."""
+    if nearest is Nearest.THIS_YEAR:
+        return date(today.year, month, day)
+    if not 1 <= day <= monthrange(4, month)[1]:  # year 4 is a leap year
+        raise ValueError("no year has this date")
+    years = range(today.year, today.year + 9 * nearest, nearest)
+    days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
+    return next(found for found in days if (found - today).days * nearest >= 0)
+
+
+def _year_month_day(match: re.Match[str], language: Language) -> tuple[int, int, int]:
+    if match["iso_year"]:
+        return int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"])
+    if match["year"]:
+        return int(match["year"]), _MONTH_NUMBERS[match["month"]], int(match["day"])
+    if match["us_year"]:
+        return int(match["us_year"]), _MONTH_NUMBERS[match["us_month"]], int(match["us_day"])
+    first, second, year = int(match["first"]), int(match["second"]), int(match["last"])
+    if language is Language.PT or first > 12 or first == second:
+        return year, second, first
+    if second > 12:
+        return year, first, second
+    raise Unsolvable("ambiguous_date", match[0])
+
+
+def day_number(day: date) -> Generator[Calculated, None, int]:
+    """Counts the days from the start of the calendar by hand; the checker uses the standard library."""
+    years = day.year - 1
+    leap_days = years // 4 - years // 100 + years // 400
+    months = [monthrange(day.year, month)[1] for month in range(1, day.month)]
+    day_of_year = sum(months) + day.day
+    number = 365 * years + leap_days + day_of_year
+    yield Calculated("leap_days", f"{years // 4} − {years // 100} + {years // 400}", leap_days, day)
+    if months:
+        yield Calculated("day_of_year", " + ".join(map(str, [*months, day.day])), day_of_year, day)
+    yield Calculated("day_number", f"365 × {years} + {leap_days} + {day_of_year}", number, day)
+    return number
+
 
 _OTHER_DAYS = re.compile(r"\d|\b(?:business|working|work|weekdays|inclu|holidays|uteis|feriados)")
 _ASKS_WEEKDAY = re.compile(
@@ -136,8 +263,16 @@ class DaysAway(msgspec.Struct, frozen=True):
     def check(self, answer: GivenAnswer) -> Verdict:
         """Adds the days with the standard library."""
         result = self.day + timedelta(self.days)
-        right = answer.dates(self.day) - {self.day} == {result} - {self.day}
+        claimed = _claimed_dates(answer, self.day)
+        right = claimed - {self.day} == {result} - {self.day}
         return answer.expect(date_text(result, answer.language), right)
+
+
+def _claimed_dates(answer: GivenAnswer, today: date) -> set[date]:
+    try:
+        return {day.day for day in read_dates(answer.normalized, answer.language, today)}
+    except Unsolvable:
+        return set()
 
 
 def _narrate(notes: Sequence[ReadDate], trace: Sequence[Calculated], language: Language) -> Iterator[str]:
@@ -201,27 +336,3 @@ def _bounded(day: date, digits: str, unit: str, back: bool, notes: tuple[ReadDat
     except OverflowError:
         raise Unsolvable("out_of_calendar") from None
     return DaysAway(day, days, notes)
-
-
-_WORDS = """days between until since weekday week today tomorrow yesterday after before christmas january
-    february march april june july august september october november december dias entre semana hoje amanha
-    ontem depois antes janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro
-    dezembro faltam natal date data"""
-
-DAYS_BETWEEN = Skill(
-    "days between dates",
-    recognise,
-    {
-        Language.EN: "how many days between 2026-01-01 and 2026-11-15",
-        Language.PT: "quantos dias há entre 01/01/2026 e 15/11/2026",
-    },
-    _WORDS,
-)
-WEEKDAYS = Skill(
-    "weekdays",
-    recognise,
-    {
-        Language.EN: "what day of the week is 15 November 2026",
-        Language.PT: "em que dia da semana cai 15 de novembro de 2026",
-    },
-)

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated
-from thinkaloud.builtin.question import Conclusion, Puzzle, Reading, Skill, Verdict
+from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Puzzle, Reading, Verdict
 from thinkaloud.builtin.words import Language, Unsolvable, normalize, phrase
 
 MAX_WORD_CHARACTERS = 60
@@ -115,11 +114,3 @@ def recognise(reading: Reading) -> Puzzle | None:
                 return Reversal(word)
             return LetterCount(word, normalize(groups.get("letter") or ""))
     return None
-
-
-LETTERS = Skill(
-    "letters of a word",
-    recognise,
-    {Language.EN: "how many r's are in strawberry?", Language.PT: "quantos r tem a palavra carro?"},
-    "letters word count reverse backwards letras palavra conte inverta",
-)

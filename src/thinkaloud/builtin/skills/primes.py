@@ -7,11 +7,17 @@ from math import gcd, isqrt, lcm, prod
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated
-from thinkaloud.builtin.asked import asked_value, plain_numbers
-from thinkaloud.builtin.narrate import calculated_lines
-from thinkaloud.builtin.question import Conclusion, Puzzle, Reading, Skill, Verdict
+from thinkaloud.builtin.puzzle import (
+    CalculatedPuzzle,
+    Conclusion,
+    GivenAnswer,
+    Puzzle,
+    Reading,
+    Verdict,
+    calculated_lines,
+)
+from thinkaloud.builtin.reading import asked_value, plain_numbers
 from thinkaloud.builtin.words import Language, Unsolvable, phrase
 
 MAX_FACTORED = 10**12
@@ -72,15 +78,12 @@ class Factorisation(msgspec.Struct, frozen=True):
         """Writes whether the number is prime, and its factors."""
         expression = trace[-1].expression
         prime = self.number > 1 and "*" not in expression
-        key = (
-            ("answer.prime" if self.asks_prime else "answer.prime_itself")
-            if prime
-            else "answer.not_prime"
-            if self.asks_prime
-            else "answer.factors"
-        )
         if self.number == 1:
             key = "answer.one_not_prime"
+        elif self.asks_prime:
+            key = "answer.prime" if prime else "answer.not_prime"
+        else:
+            key = "answer.prime_itself" if prime else "answer.factors"
         product = expression.replace("*", "×")
         answer = phrase(language, key, number=self.number, factors=product)
         return Conclusion(answer, "" if prime else expression, Fraction(self.number))
@@ -154,7 +157,7 @@ class PrimeList(msgspec.Struct, frozen=True):
         return answer.expect(", ".join(primes) or "0", right)
 
 
-class CommonDivisor(msgspec.Struct, frozen=True):
+class CommonDivisor(CalculatedPuzzle, frozen=True):
     """The puzzle: the greatest common divisor of two numbers, or their least common multiple."""
 
     first: int
@@ -172,10 +175,6 @@ class CommonDivisor(msgspec.Struct, frozen=True):
         if self.multiple:
             expression = f"{self.first} * {self.second} / {low}"
             yield Calculated("common_multiple", expression, self.first * self.second // low)
-
-    def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes each division."""
-        return calculated_lines(trace, language)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
         """Writes the divisor or multiple."""
@@ -219,13 +218,3 @@ def _factorisation(digits: str, *, asks_prime: bool) -> Factorisation:
     if int(digits) == 0:
         raise Unsolvable("zero_factored")
     return Factorisation(int(digits), asks_prime)
-
-
-PRIMES = Skill(
-    "primes and divisors",
-    recognise,
-    {Language.EN: "is 91 prime?", Language.PT: "91 é primo?"},
-    "prime primes number numbers factor factors factorize common divisor greatest least multiple primo "
-    "primos "
-    "fatore fatores maximo minimo comum",
-)
