@@ -10,7 +10,6 @@ from thinkaloud.builtin.skills.knights import (
     Assumed,
     Consistent,
     Contradicted,
-    Island,
     KnightsPuzzle,
     arrangements,
     holds,
@@ -33,8 +32,8 @@ def replay(puzzle: Puzzle, trace: Trace | None = None) -> Result:
     match puzzle:
         case NumberPuzzle():
             return _replay_numbers(puzzle, trace)
-        case KnightsPuzzle(island):
-            return _replay_island(island, trace)
+        case KnightsPuzzle():
+            return _replay_island(puzzle, trace)
     result = None
     for step in trace:
         if not isinstance(step, Calculated):
@@ -71,7 +70,7 @@ def _combine(numbers: tuple[Number, ...], step: Combined) -> tuple[Number, ...]:
     return step.rest
 
 
-def _replay_island(island: Island, trace: Trace) -> frozenset[frozenset[str]]:
+def _replay_island(island: KnightsPuzzle, trace: Trace) -> frozenset[frozenset[str]]:
     assumed: list[tuple[str, bool]] = []
     fitting = set()
     for step in trace:
@@ -91,7 +90,7 @@ def _replay_island(island: Island, trace: Trace) -> frozenset[frozenset[str]]:
     return frozenset(fitting)
 
 
-def _completed(island: Island, assumed: list[tuple[str, bool]]) -> list[frozenset[str]]:
+def _completed(island: KnightsPuzzle, assumed: list[tuple[str, bool]]) -> list[frozenset[str]]:
     """Returns every set of knights that agrees with what was assumed."""
     known = dict(assumed)
     sets = [frozenset(person for person, knight in assumed if knight)]

@@ -129,7 +129,7 @@ def test_replay_detects_a_false_step() -> None:
 def test_replay_detects_a_false_contradiction() -> None:
     island = puzzle_in("A says B is a knave. B says we are both knights.")
     assert isinstance(island, KnightsPuzzle)
-    assert [type(statement) for statement in island.island.statements] == [Statement, Statement]
+    assert [type(statement) for statement in island.statements] == [Statement, Statement]
     trace = tuple(island.steps())
     assert replay(island, trace) == {frozenset({"A"})}
     with pytest.raises(FalseStep):

@@ -149,7 +149,10 @@ class GivenAnswer:
 
 
 class Puzzle(Protocol):
-    """A question that was recognised. Its trace is the tuple of its steps."""
+    """A question that was recognised. Its trace is the tuple of its steps.
+
+    The puzzles of the skills say how they solve and check; to narrate and to conclude is the same for all.
+    """
 
     def steps(self) -> Iterator[Any]:
         """Solves the puzzle step by step. Raises `Unsolvable`."""

@@ -19,7 +19,7 @@ from thinkaloud.builtin.puzzle import (
     SolverEnvironment,
     Verdict,
 )
-from thinkaloud.builtin.reading import readings
+from thinkaloud.builtin.readings import readings
 from thinkaloud.builtin.skills.talk import fitting_examples
 from thinkaloud.builtin.words import Language, Unsolvable, detect_language, normalize, phrase
 

@@ -26,7 +26,7 @@ from thinkaloud.builtin.puzzle import (
     Verdict,
     calculated_lines,
 )
-from thinkaloud.builtin.reading import asked_value, plain_numbers
+from thinkaloud.builtin.readings import asked_value, plain_numbers
 from thinkaloud.builtin.skills.dates import DATE
 from thinkaloud.builtin.words import (
     Language,
@@ -56,19 +56,11 @@ _SIGN_WORDS = (
     (r"\b(?:divided by|over|dividido por|sobre)\b|[÷:]", "/"),
     (r"\*\s*\*|\bto the power of\b|\b(?:raised )?to the\b|\belevado a\b", "^"),
 )
-_TOGETHER = (
-    (
-        re.compile(r"(?:the )?sum of (\S+) and (\S+)|(?:add) (\S+) (?:and|to) (\S+)|a soma de (\S+) e (\S+)"),
-        "+",
-    ),
-    (
-        re.compile(
-            r"(?:the )?product of (\S+) and (\S+)|multiply (\S+) (?:and|by) (\S+)|o produto de (\S+) e (\S+)"
-        ),
-        "*",
-    ),
-    (re.compile(r"divide (\S+) by (\S+)|divida (\S+) por (\S+)"), "/"),
-)
+_TOGETHER = {
+    "+": r"(?:the )?sum of (\S+) and (\S+)|add (\S+) (?:and|to) (\S+)|a soma de (\S+) e (\S+)",
+    "*": r"(?:the )?product of (\S+) and (\S+)|multiply (\S+) (?:and|by) (\S+)|o produto de (\S+) e (\S+)",
+    "/": r"divide (\S+) by (\S+)|divida (\S+) por (\S+)",
+}
 _FACTORIAL = re.compile(
     r"(?:(?:the )?factorial (?:of|de) (\d+)|(?:o )?fatorial (?:of|de) (\d+)"
     r"|(\d+) (?:factorial|fatorial)|(\d+) ?!)"
@@ -93,7 +85,6 @@ class Calculation(CalculatedPuzzle, frozen=True):
         yield Calculated("total", self.expression, value)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the value, exact and rounded."""
         value = Fraction(trace[-1].value)
         digits, exact = decimal_text(value, language)
         key = "answer.value" if exact else "answer.value_about"
@@ -121,8 +112,8 @@ def recognise(reading: Reading) -> Calculation | None:
     if match := _AVERAGE.fullmatch(expression):
         numbers = _AVERAGED.findall(match[1])
         expression = f"({' + '.join(numbers)}) / {len(numbers)}"
-    for pattern, sign in _TOGETHER:
-        if match := pattern.fullmatch(expression):
+    for sign, pattern in _TOGETHER.items():
+        if match := re.fullmatch(pattern, expression):
             expression = sign.join(filter(None, match.groups()))
     for words, sign in _SIGN_WORDS:
         expression = re.sub(words, sign, expression)
@@ -136,27 +127,22 @@ def recognise(reading: Reading) -> Calculation | None:
 
 
 def _factorial(digits: str) -> Calculation:
-    if len(digits) > 2 or int(digits) > MAX_FACTORIAL:
+    if int(digits) > MAX_FACTORIAL:
         raise Unsolvable("large_factorial", digits[:40], MAX_FACTORIAL)
-    return Calculation(" * ".join(map(str, range(1, int(digits) + 1))) if int(digits) > 1 else "1 * 1")
+    factors = range(1, max(int(digits), 1) + 1)
+    return Calculation(" * ".join(map(str, factors)) if len(factors) > 1 else "1 * 1")
 
 
-MAX_DEGREE = 10
 PLACES = 6
 """Decimal places of a root that is no fraction."""
 
-_ROOTED = r"\(?(?P<number>[-−]?\d[\d.,]*)\)?"
-_ROOTS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?:the |a )?(?P<name>square|cube|cubic)? ?root (?:of |from )?{_ROOTED}",
-        rf"(?:a )?raiz (?P<name>quadrada|cubica)? ?(?:de |do )?{_ROOTED}",
-        rf"(?:the |a )?(?P<degree>\d+)(?:st|nd|rd|th|a|ª) root of {_ROOTED}",
-        rf"(?P<name>sqrt|cbrt) ?(?:of )?{_ROOTED}",
-        rf"(?P<name>√|∛) ?{_ROOTED}",
-    )
+_ROOT = re.compile(
+    r"(?:(?:the |a )?(?P<name>square|cube|cubic)? ?root (?:of |from )?"
+    r"|(?:a )?raiz (?P<nome>quadrada|cubica)? ?(?:de |do )?"
+    r"|(?P<sign>sqrt|cbrt|√|∛) ?(?:of )?)\(?(?P<number>[-−]?\d[\d.,]*)\)?"
 )
-_DEGREES = {"cube": 3, "cubic": 3, "cubica": 3, "cbrt": 3, "∛": 3}
+_ROOT_SIGNS = {2: "√", 3: "∛"}
+_CUBE = {"cube", "cubic", "cubica", "cbrt", "∛"}
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -187,21 +173,19 @@ class Root(msgspec.Struct, frozen=True):
         return f"({text})^{self.degree}" if "/" in text else f"{text}^{self.degree}"
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes each power that was tried."""
         number = number_text(self.number, language)
         yield phrase(language, "think.root", degree=self.degree, number=number)
         yield from calculated_lines(trace, language, number=number, places=PLACES)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the root; a calculator can check the power of an exact one."""
         value = Fraction(trace[-1].value)
         exact = trace[-1].label == "root"
-        name = {2: "√", 3: "∛"}.get(self.degree)
-        number = number_text(self.number, language)
-        expression = f"{name}{number}" if name else phrase(language, "root.nth", n=self.degree, number=number)
+        root = _ROOT_SIGNS[self.degree] + number_text(self.number, language)
         key = "answer.root" if exact else "answer.root_about"
-        answer = phrase(language, key, root=expression, value=number_text(value, language), places=PLACES)
-        return Conclusion(answer, typed(self._power(value)), self.number) if exact else Conclusion(answer)
+        answer = phrase(language, key, root=root, value=number_text(value, language), places=PLACES)
+        if not exact:
+            return Conclusion(answer)
+        return Conclusion(answer, typed(self._power(value)), self.number)
 
     def check(self, answer: GivenAnswer) -> Verdict:
         """Checks that the number lies between the powers of the claimed root and its neighbours."""
@@ -210,13 +194,12 @@ class Root(msgspec.Struct, frozen=True):
             return answer.expect_value(exact)
         half = Fraction(1, 2 * 10**PLACES)
         claims = answer.claimed_values()
-        right = bool(claims) and all(
-            max(Fraction(0), claim - half) ** self.degree <= self.number <= (claim + half) ** self.degree
-            for claim in claims
-        )
-        return answer.verdict(
-            right, "root", degree=self.degree, number=number_text(self.number, answer.language)
-        )
+        right = bool(claims)
+        for claim in claims:
+            low = max(Fraction(0), claim - half)
+            right = right and low**self.degree <= self.number <= (claim + half) ** self.degree
+        number = number_text(self.number, answer.language)
+        return answer.verdict(right, "root", degree=self.degree, number=number)
 
 
 def _exact_root(number: Fraction, degree: int) -> Fraction | None:
@@ -237,39 +220,34 @@ def _floor_root(number: Fraction | int, degree: int) -> int:
 def recognise_root(reading: Reading) -> Root | None:
     """Recognises a root. Raises `Unsolvable` for one that is not real or too large."""
     asked = asked_value(reading.normalized)
-    match = next(filter(None, (pattern.fullmatch(asked) for pattern in _ROOTS)), None)
+    match = _ROOT.fullmatch(asked)
     if match is None:
         return None
-    groups = match.groupdict()
     if len(match["number"]) > MAX_DIGITS:
         raise Unsolvable("long_amount", limit=MAX_DIGITS)
     number = plain_number(match["number"], reading.language)
     if number is None:
         return None
-    degree = int(groups["degree"][:3]) if groups.get("degree") else _DEGREES.get(groups.get("name") or "", 2)
-    if not 2 <= degree <= MAX_DEGREE:
-        raise Unsolvable("root_degree", str(degree), MAX_DEGREE)
     if Fraction(number) < 0:
         raise Unsolvable("root_of_negative", number)
-    return Root(Fraction(number), degree)
+    name = match["name"] or match["nome"] or match["sign"]
+    return Root(Fraction(number), 3 if name in _CUBE else 2)
 
 
 _LARGER = r"(?P<larger>larger|bigger|greater|more|higher|largest|biggest|greatest|maior|mais)"
 _SMALLER = r"(?:smaller|less|lower|smallest|menor|menos)"
 _NUMBER = r"-?\d+(?:\.\d+)?"
-_NUMBERS = rf"(?P<first>{_NUMBER}) (?:or|and|ou|e|vs\.?) (?P<second>{_NUMBER})"
 _WHICH = re.compile(
-    rf"(?:(?:which|what|which number|qual|qual numero|o que|quem) (?:is|number is|e|eh|e o|is the)? ?"
-    rf"(?:the )?(?:{_LARGER}|{_SMALLER})(?: number| numero)?[:,]? |is "
-    rf"(?:{_LARGER.replace('larger>', 'more>')}|{_SMALLER}):? )"
-    rf"(?:between |of |entre )?{_NUMBERS}"
+    r"(?:which|what|which number|qual|qual numero|o que|quem|is) ?(?:is|number is|e|eh|e o|is the)? ?"
+    rf"(?:the )?(?:{_LARGER}|{_SMALLER})(?: number| numero)?[:,]? (?:between |of |entre )?"
+    rf"(?P<first>{_NUMBER}) (?:or|and|ou|e|vs\.?) (?P<second>{_NUMBER})"
 )
-
-
 _YES_OR_NO = re.compile(
-    rf"(?:is|e|o) ?(?P<first>{_NUMBER}) (?:is |e |eh )?(?:{_LARGER}|{_SMALLER}) (?:than|do que|que) "
+    rf"(?:(?:is|e|o) )?(?P<first>{_NUMBER}) (?:is |e |eh )?(?:{_LARGER}|{_SMALLER}) (?:than|do que|que) "
     rf"(?P<second>{_NUMBER})"
 )
+_TWO_NUMBERS = re.compile(rf"(?P<first>{_NUMBER}) (?:or|ou|vs\.?)(?P<larger>) (?P<second>{_NUMBER})")
+"""Two numbers alone: who asks "9.11 or 9.9?" means the larger one."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -285,7 +263,6 @@ class Comparison(msgspec.Struct, frozen=True):
         yield Calculated("comparison", expression, self.first - self.second)
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes the numbers with the same number of places, and their difference."""
         places = max(len(exact_text(number).partition(".")[2]) for number in (self.first, self.second))
         if places:
             first, second = (_padded(number, places, language) for number in (self.first, self.second))
@@ -296,12 +273,13 @@ class Comparison(msgspec.Struct, frozen=True):
         yield phrase(language, key)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the larger or the smaller number."""
         difference = trace[-1].value
         numbers = [number_text(number, language) for number in (self.first, self.second)]
         if difference < 0:
             numbers.reverse()
-        key = "answer.equal" if not difference else "answer.larger" if self.larger else "answer.smaller"
+        key = "answer.larger" if self.larger else "answer.smaller"
+        if difference == 0:
+            key = "answer.equal"
         answer = phrase(language, key, large=numbers[0], small=numbers[1])
         return Conclusion(answer, trace[-1].expression, Fraction(difference))
 
@@ -321,11 +299,10 @@ def _padded(number: Fraction, places: int, language: Language) -> str:
 
 def recognise_comparison(reading: Reading) -> Comparison | None:
     """Recognises two numbers to compare."""
-    text = plain_numbers(reading.normalized.rstrip("?.! "), reading.language)
-    match = _WHICH.fullmatch(text) or _YES_OR_NO.fullmatch(text)
+    text = plain_numbers(reading.bare, reading.language)
+    match = _WHICH.fullmatch(text) or _YES_OR_NO.fullmatch(text) or _TWO_NUMBERS.fullmatch(text)
     if match is None:
         return None
     if max(len(match["first"]), len(match["second"])) > MAX_DIGITS:
         raise Unsolvable("long_amount", limit=MAX_DIGITS)
-    larger = bool(match["larger"] or match.groupdict().get("more"))
-    return Comparison(Fraction(match["first"]), Fraction(match["second"]), larger)
+    return Comparison(Fraction(match["first"]), Fraction(match["second"]), match["larger"] is not None)

@@ -16,6 +16,7 @@ import msgspec
 
 from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Reading, Verdict
 from thinkaloud.builtin.words import Language, Unsolvable, normalize, phrase
+from thinkaloud.builtin.words.vocabulary import NUMBER_WORDS
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -82,41 +83,6 @@ class Consistent(msgspec.Struct, frozen=True):
 LogicStep = Assumed | Contradicted | Consistent
 
 
-class Island(msgspec.Struct, frozen=True):
-    """The puzzle: who is a knight and who is a knave, from what they say."""
-
-    people: tuple[str, ...]
-    statements: tuple[Statement, ...]
-
-    def steps(self) -> Iterator[LogicStep]:
-        """Searches all arrangements; there is a Consistent step for each one that fits."""
-        yield from self._search({})
-
-    def _search(self, kinds: Kinds) -> Iterator[LogicStep]:
-        depth = len(kinds)
-        if depth == len(self.people):
-            yield Consistent(frozenset(person for person, knight in kinds.items() if knight))
-            return
-        person = self.people[depth]
-        for knight in (True, False):
-            assumed = {**kinds, person: knight}
-            yield Assumed(person, knight, depth)
-            contradiction = self._contradiction(assumed)
-            if contradiction is None:
-                yield from self._search(assumed)
-            else:
-                yield contradiction
-
-    def _contradiction(self, kinds: Kinds) -> Contradicted | None:
-        """Finds the first statement whose truth, where it is settled, does not fit its speaker."""
-        for index, statement in enumerate(self.statements):
-            expected = kinds.get(statement.speaker) if statement.speaker else True
-            held = truth(statement.claim, kinds)
-            if expected is not None and held is not None and held != expected:
-                return Contradicted(index, held, len(kinds) - 1)
-        return None
-
-
 def truth(claim: Claim, kinds: Kinds) -> bool | None:
     """Tells whether a claim holds; None while the people who are known do not settle it."""
     match claim:
@@ -162,15 +128,39 @@ _UNDECIDED = re.compile(
 class KnightsPuzzle(msgspec.Struct, frozen=True):
     """The puzzle: who is a knight and who is a knave, from what they say."""
 
-    island: Island
+    people: tuple[str, ...]
+    statements: tuple[Statement, ...]
 
     def steps(self) -> Iterator[LogicStep]:
-        """Searches all arrangements."""
-        return self.island.steps()
+        """Searches all arrangements; there is a Consistent step for each one that fits."""
+        return self._search({})
+
+    def _search(self, kinds: Kinds) -> Iterator[LogicStep]:
+        depth = len(kinds)
+        if depth == len(self.people):
+            yield Consistent(frozenset(person for person, knight in kinds.items() if knight))
+            return
+        person = self.people[depth]
+        for knight in (True, False):
+            assumed = {**kinds, person: knight}
+            yield Assumed(person, knight, depth)
+            contradiction = self._contradiction(assumed)
+            if contradiction is None:
+                yield from self._search(assumed)
+            else:
+                yield contradiction
+
+    def _contradiction(self, kinds: Kinds) -> Contradicted | None:
+        """Finds the first statement whose truth, where it is settled, does not fit its speaker."""
+        for index, statement in enumerate(self.statements):
+            expected = kinds.get(statement.speaker) if statement.speaker else True
+            held = truth(statement.claim, kinds)
+            if expected is not None and held is not None and held != expected:
+                return Contradicted(index, held, len(kinds) - 1)
+        return None
 
     def narrate(self, trace: Sequence[LogicStep], language: Language) -> Iterator[str]:
-        """Writes what was said, what was assumed, and what contradicted it."""
-        statements = self.island.statements
+        statements = self.statements
         for statement in statements:
             key = "think.statement" if statement.speaker else "think.fact"
             yield phrase(language, key, person=statement.speaker, text=statement.text)
@@ -181,20 +171,19 @@ class KnightsPuzzle(msgspec.Struct, frozen=True):
                     yield _INDENT * depth + phrase(language, "think.assume", person=person, kind=kind)
                 case Contradicted(index, held, depth):
                     statement = statements[index]
-                    key = "knave_truthful" if held else "knight_lying" if statement.speaker else "fact_false"
-                    line = phrase(language, f"think.{key}", person=statement.speaker, text=statement.text)
+                    key = "think.knave_truthful" if held else "think.knight_lying"
+                    if not statement.speaker:
+                        key = "think.fact_false"
+                    line = phrase(language, key, person=statement.speaker, text=statement.text)
                     yield _INDENT * (depth + 1) + line
                 case Consistent(knights):
                     people = self._people(knights, language)
-                    yield _INDENT * len(self.island.people) + phrase(
-                        language, "think.consistent", people=people
-                    )
+                    yield _INDENT * len(self.people) + phrase(language, "think.consistent", people=people)
         fitting = sum(isinstance(step, Consistent) for step in trace)
         key = "think.one_fits" if fitting == 1 else "think.several_fit"
-        yield phrase(language, key, n=fitting, people=len(self.island.people))
+        yield phrase(language, key, n=fitting, people=len(self.people))
 
     def conclude(self, trace: Sequence[LogicStep], language: Language) -> Conclusion:
-        """Writes who is what, or what is certain."""
         fitting = [step.knights for step in trace if isinstance(step, Consistent)]
         if not fitting:
             return Conclusion(phrase(language, "answer.contradiction"))
@@ -203,20 +192,19 @@ class KnightsPuzzle(msgspec.Struct, frozen=True):
             people = self._people(first, language)
             return Conclusion(phrase(language, "answer.people", people=people))
         answer = phrase(language, "answer.undecided", n=len(fitting))
-        certain = [
-            _kind(person, person in first, language)
-            for person in self.island.people
-            if len({person in knights for knights in fitting}) == 1
-        ]
+        certain = []
+        for person in self.people:
+            if len({person in knights for knights in fitting}) == 1:
+                certain.append(_kind(person, person in first, language))
         if certain:
             answer += " " + phrase(language, "answer.certain", people=", ".join(certain))
         return Conclusion(answer)
 
     def check(self, answer: GivenAnswer) -> Verdict:
         """Tries every arrangement."""
-        fitting = arrangements(self.island)
+        fitting = arrangements(self)
         claimed = self._claimed_kinds(answer)
-        kinds = [{person: person in knights for person in self.island.people} for knights in fitting]
+        kinds = [dict.fromkeys(self.people, False) | dict.fromkeys(knights, True) for knights in fitting]
         if _UNDECIDED.search(answer.normalized) and len(fitting) > 1:
             right = all(claimed.items() <= fit.items() for fit in kinds)
         elif answer.impossible:
@@ -229,7 +217,7 @@ class KnightsPuzzle(msgspec.Struct, frozen=True):
         """Reads who is what."""
         kinds = {normalize(phrase(answer.language, key)): key == "knight" for key in ("knight", "knave")}
         claimed = {}
-        for person in self.island.people:
+        for person in self.people:
             pattern = rf"\b{re.escape(normalize(person))} (?:is|e) ({'|'.join(kinds)})\b"
             if match := re.search(pattern, answer.normalized):
                 claimed[person] = kinds[match[1]]
@@ -237,26 +225,29 @@ class KnightsPuzzle(msgspec.Struct, frozen=True):
 
     def _people(self, knights: frozenset[str], language: Language) -> str:
         """Writes who is what: "A is a knight, B is a knave and C is a knave"."""
-        *others, last = [_kind(person, person in knights, language) for person in self.island.people]
-        return phrase(language, "and").join([*([", ".join(others)] if others else []), last])
+        *others, last = [_kind(person, person in knights, language) for person in self.people]
+        return phrase(language, "and").join([", ".join(others), last]) if others else last
 
 
 def _kind(person: str, knight: bool, language: Language) -> str:
     return phrase(language, "is", person=person, kind=phrase(language, "knight" if knight else "knave"))
 
 
-def arrangements(island: Island) -> list[frozenset[str]]:
+def arrangements(puzzle: KnightsPuzzle) -> list[frozenset[str]]:
     """Returns every set of knights under which knights tell the truth, knaves lie, and facts hold."""
-    everyone = island.people
-    sets = (frozenset(some) for size in range(len(everyone) + 1) for some in combinations(everyone, size))
-    return [
-        knights
-        for knights in sets
-        if all(
-            holds(statement.claim, knights) == (not statement.speaker or statement.speaker in knights)
-            for statement in island.statements
-        )
-    ]
+    everyone = puzzle.people
+    fitting = []
+    for size in range(len(everyone) + 1):
+        for some in combinations(everyone, size):
+            knights = frozenset(some)
+            if all(_fits(statement, knights) for statement in puzzle.statements):
+                fitting.append(knights)
+    return fitting
+
+
+def _fits(statement: Statement, knights: frozenset[str]) -> bool:
+    truthful = not statement.speaker or statement.speaker in knights
+    return holds(statement.claim, knights) == truthful
 
 
 def holds(claim: Claim, knights: frozenset[str]) -> bool:
@@ -270,12 +261,6 @@ def holds(claim: Claim, knights: frozenset[str]) -> bool:
     if claim.connective == "same":
         return both[0] == both[1]
     return all(both) if claim.connective == "and" else any(both)
-
-
-def recognise(reading: Reading) -> KnightsPuzzle | None:
-    """Recognises statements about knights and knaves."""
-    island = parse_island(reading.text)
-    return KnightsPuzzle(island) if island else None
 
 
 MAX_PEOPLE = 8
@@ -298,11 +283,8 @@ _WE = (
 )
 _OF_THEM = rf" (?:of|among|de|entre) (?:us|them|nos|eles|{_GROUP})"
 _BOUND = r"(?:(?P<bound>at least|at most|exactly|only|pelo menos|ao menos|no maximo|exatamente|apenas) )?"
-_COUNTS = {
-    "one": 1, "um": 1, "uma": 1, "two": 2, "dois": 2, "duas": 2, "three": 3, "tres": 3, "four": 4,
-    "quatro": 4, "five": 5, "cinco": 5, "six": 6, "seis": 6, "seven": 7, "sete": 7, "eight": 8, "oito": 8,
-    **{str(digit): digit for digit in range(10)},
-}  # fmt: skip
+_COUNTS = {word: value for word, value in NUMBER_WORDS.items() if 0 < value <= MAX_PEOPLE}
+_COUNTS.update((str(digit), digit) for digit in range(10))
 _COUNT = rf"(?P<count>{'|'.join(_COUNTS)})"
 _SAYS = re.compile(
     rf"\b({_NAME}) (?:says|said|claims|claimed|diz|disse|afirma|afirmou)\b(?:[ ,:]*(?:that|que)\b)?[ ,:]*",
@@ -348,24 +330,24 @@ _OR = re.compile(r",? (?:or|ou) ")
 _AND = re.compile(r",? (?:and|e) ")
 
 
-def parse_island(text: str) -> Island | None:
-    """Parses the puzzle; None where nobody speaks of knights or knaves. Raises `Unsolvable`."""
-    normalized = normalize(text)
+def recognise(reading: Reading) -> KnightsPuzzle | None:
+    """Recognises people who speak of knights or knaves."""
+    text, normalized = reading.text, reading.normalized
     speakers = len(_SAYS.findall(normalized))
     truth = _LIES.search(normalized) or _TELLS_TRUTH.search(normalized)
     if not speakers or not (_EITHER.search(normalized) or (truth and speakers > 1)):
         return None
-    island = _parse(text, ())
-    if not any(statement.speaker for statement in island.statements):
+    puzzle = _parse(text, ())
+    if not any(statement.speaker for statement in puzzle.statements):
         return None
-    if len(island.people) > MAX_PEOPLE:
+    if len(puzzle.people) > MAX_PEOPLE:
         raise Unsolvable("many_people", limit=MAX_PEOPLE)
-    if len(island.people) != 2 and _TWO_OF_US.search(normalized):
-        raise Unsolvable("not_two", str(len(island.people)))
-    return _parse(text, island.people)  # once more, because who "we" are is known only at the end
+    if len(puzzle.people) != 2 and _TWO_OF_US.search(normalized):
+        raise Unsolvable("not_two", str(len(puzzle.people)))
+    return _parse(text, puzzle.people)  # once more, because who "we" are is known only at the end
 
 
-def _parse(text: str, everyone: tuple[str, ...]) -> Island:
+def _parse(text: str, everyone: tuple[str, ...]) -> KnightsPuzzle:
     spellings = sorted(re.findall(_NAME, text), key=lambda word: word[0].isupper())
     names = {normalize(word): word for word in spellings}  # with a capital letter, if it ever has one
     speakers = [match[1] for match in _SAYS.finditer(text)]
@@ -377,10 +359,13 @@ def _parse(text: str, everyone: tuple[str, ...]) -> Island:
             statements.append(Statement(speaker, claim, words))
         elif speaker or _describes(sentence, speakers):  # unlike "On an island live …"
             raise Unsolvable("unread", words[:MAX_STATEMENT_CHARACTERS])
-    people = [name for one in statements for name in (one.speaker, *people_in(one.claim)) if name]
+    people: list[str] = []
+    for statement in statements:
+        people += [statement.speaker] if statement.speaker else []
+        people += people_in(statement.claim)
     if statements and (introduced := _INTRODUCED.search(text)):
         people += re.split(_BETWEEN_NAMES, introduced[1])
-    return Island(tuple(dict.fromkeys(people)), tuple(statements))
+    return KnightsPuzzle(tuple(dict.fromkeys(people)), tuple(statements))
 
 
 def _split(text: str) -> Iterator[tuple[str, str, str]]:

@@ -294,7 +294,6 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         return search(self.target, self.numbers, self.all_used, max_tried)
 
     def narrate(self, trace: Sequence[SearchStep], language: Language) -> Iterator[str]:
-        """Writes what was combined, what was left, and why it was dropped."""
         key = "think.all_used" if self.all_used else "think.any_used"
         yield phrase(language, key, numbers=_list(self.numbers), target=self.target)
         depth = 0
@@ -320,7 +319,6 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         return phrase(language, f"think.{key}", target=self.target, tried=tried, **{**asdict(step), **values})
 
     def conclude(self, trace: Sequence[SearchStep], language: Language) -> Conclusion:
-        """Writes the expression, or that there is none."""
         match trace[-1]:
             case Found(expression):
                 answer = phrase(language, "answer.expression", expression=expression, target=self.target)
@@ -355,7 +353,7 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         key, value = "gives", results[-1]
         if value != self.target:
             key = "wanted"
-        elif used != given if self.all_used else used - given:
+        elif used - given or (self.all_used and used != given):
             key = "other_numbers"
         elif not_whole is not None and not self.all_used:
             key, value = "not_whole", not_whole
@@ -371,57 +369,48 @@ def recognise(reading: Reading) -> NumberPuzzle | None:
     text = reading.normalized
     for pattern in _PATTERNS:
         named = "reach" in pattern.groupindex
-        match = pattern.search(text) if named else pattern.fullmatch(text.rstrip("?.! "))
+        match = pattern.search(text) if named else pattern.fullmatch(reading.bare)
         if match and not _CONDITION.search(text[: match.start()] + " " + text[match.end() :]):
-            numbers = re.findall(r"\d+", match["numbers"])
+            numbers = tuple(map(int, re.findall(r"\d+", match["numbers"])))
             if not named and len(numbers) < 2:
                 continue  # "10 to 20" is no puzzle
             reach = match["reach"] if named else ""
             all_used = not reach.startswith(_ANY_WILL_DO) and "countdown" not in text
-            return _bounded_puzzle(match["target"], numbers, all_used)
+            return _bounded_puzzle(NumberPuzzle(int(match["target"]), numbers, all_used))
     return None
 
 
-def _bounded_puzzle(target: str, numbers: list[str], all_used: bool) -> NumberPuzzle:
-    most = MAX_NUMBERS_ALL_USED if all_used else MAX_NUMBERS
-    if len(numbers) > most:
-        reason = "many_numbers_all_used" if all_used else "many_numbers"
-        raise Unsolvable(reason, str(len(numbers)), most)
-    largest = max(numbers, key=_size)
-    if _size(largest) > _size(str(MAX_NUMBER)):
-        raise Unsolvable("large_number", largest[:40], MAX_NUMBER)
-    if _size(target) > _size(str(MAX_TARGET)):
-        raise Unsolvable("large_target", target[:40], MAX_TARGET)
-    puzzle = NumberPuzzle(int(target), tuple(map(int, numbers)), all_used)
-    if not all_used and 0 in (puzzle.target, *puzzle.numbers):
+def _bounded_puzzle(puzzle: NumberPuzzle) -> NumberPuzzle:
+    count, largest = len(puzzle.numbers), max(puzzle.numbers)
+    if puzzle.all_used and count > MAX_NUMBERS_ALL_USED:
+        raise Unsolvable("many_numbers_all_used", str(count), MAX_NUMBERS_ALL_USED)
+    if count > MAX_NUMBERS:
+        raise Unsolvable("many_numbers", str(count), MAX_NUMBERS)
+    if largest > MAX_NUMBER:
+        raise Unsolvable("large_number", str(largest)[:40], MAX_NUMBER)
+    if puzzle.target > MAX_TARGET:
+        raise Unsolvable("large_target", str(puzzle.target)[:40], MAX_TARGET)
+    if not puzzle.all_used and 0 in (puzzle.target, *puzzle.numbers):
         raise Unsolvable("zero")
     return puzzle
 
 
-def _size(digits: str) -> tuple[int, str]:
-    """Orders numbers by their digits, so that one of a thousand digits is never converted."""
-    bare = digits.lstrip("0")
-    return len(bare), bare
-
-
 def reachable(puzzle: NumberPuzzle) -> bool:
-    """Tells whether the target can be made; parts of the numbers are bit masks."""
+    """Tells whether the target can be made, from what every part of the numbers makes.
+
+    A part is a bit mask. A value of all numbers is not worked out: the target is calculated backwards.
+    """
     everything = (1 << len(puzzle.numbers)) - 1
-    values: dict[int, set[Number]] = {}
+    values: dict[int, set[Number]] = {1 << index: {number} for index, number in enumerate(puzzle.numbers)}
     for part in sorted(range(1, everything + 1), key=int.bit_count):
         halves = [(half, part ^ half) for half in range(1, part) if half & part == half]
-        if not halves:
-            values[part] = {puzzle.numbers[part.bit_length() - 1]}
-        elif part == everything:
-            return any(_makes(values[a], values[b], puzzle.target) for a, b in halves)
-        else:
-            values[part] = {
-                value
-                for half, other in halves
-                if half < other
-                for value in _combined(values[half], values[other], puzzle.all_used)
-            }
-        if puzzle.target in values[part] and (part == everything or not puzzle.all_used):
+        if part == everything and halves:
+            return any(_makes(values[half], values[other], puzzle.target) for half, other in halves)
+        made = values.setdefault(part, set())
+        for half, other in halves:
+            if half < other:  # the other order makes the same
+                made.update(_combined(values[half], values[other], puzzle.all_used))
+        if puzzle.target in made and (part == everything or not puzzle.all_used):
             return True
     return False
 

@@ -7,7 +7,7 @@ answer, and keys by where they come from. It never shows a key, and never asks a
 import re
 
 from thinkaloud.builtin.puzzle import Connections, Reading, Remark
-from thinkaloud.builtin.reading import kind_words
+from thinkaloud.builtin.readings import kind_words
 from thinkaloud.builtin.words import Language, normalize, phrase
 from thinkaloud.builtin.words.vocabulary import CONNECTED, KINDS, SAYINGS
 

@@ -55,7 +55,6 @@ class Conversion(msgspec.Struct, frozen=True):
             yield Calculated("from_reference", expression, self.target.from_reference(amount))
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes both conversions."""
         reference = reference_unit(self.source.dimension).name(language)
         target = self.target.name(language)
         yield from calculated_lines(
@@ -63,7 +62,6 @@ class Conversion(msgspec.Struct, frozen=True):
         )
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the amount in the target unit."""
         value = Fraction(trace[-1].value)
         digits, exact = decimal_text(value, language)
         key = "answer.converted" if exact else "answer.converted_about"

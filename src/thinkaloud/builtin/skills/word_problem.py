@@ -13,7 +13,7 @@ import msgspec
 
 from thinkaloud.builtin.arithmetic import Calculated, calculate, evaluate
 from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Reading, Verdict, calculated_lines
-from thinkaloud.builtin.reading import asked_value, plain_numbers
+from thinkaloud.builtin.readings import asked_value, plain_numbers
 from thinkaloud.builtin.words import (
     Language,
     Unsolvable,
@@ -26,6 +26,7 @@ from thinkaloud.builtin.words import (
 )
 from thinkaloud.builtin.words.forms import FORMS, Form
 from thinkaloud.builtin.words.units import UNITS
+from thinkaloud.builtin.words.vocabulary import CHANGE_VERBS
 
 MAX_STORY_CHARACTERS = 400
 MAX_STORY_DIGITS = 15
@@ -68,11 +69,9 @@ class WordProblem(msgspec.Struct, frozen=True):
             raise Unsolvable("story_makes_no_sense", exact_text(values[label]))
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes each calculation with what it stands for."""
         return calculated_lines(trace, language, **self._fields(language))
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the last value in a sentence."""
         value = Fraction(trace[-1].value)
         text = value_text(value, language)
         fields = {
@@ -205,13 +204,6 @@ def _unit_pattern(dimension: str) -> str:
     return "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
 
 
-_MORE = """get gets got find finds found buy buys bought receive receives received pick picks picked win wins
-    won collect collects collected make makes made bake bakes baked compra compro comprou comprei ganha ganho
-    ganhou ganhei recebe recebo recebeu recebi acha acho achou achei colhe colhi colheu"""
-_LESS = """eat eats ate give gives gave lose loses lost sell sells sold use uses used spend spends spent throw
-    throws threw drop drops dropped break breaks broke come comi como comeu da dou deu dei perde perco perdeu
-    perdi vende vendo vendeu vendi gasta gasto gastou gastei usa uso usou usei"""
-_DIRECTIONS = {**dict.fromkeys(_MORE.split(), 1), **dict.fromkeys(_LESS.split(), -1)}
 _CLAUSE_END = re.compile(r", | and (?=(?:\w+ )?(?:\w+ )?\d)| e (?=(?:\w+ )?\d)")
 _START = re.compile(
     r"(?:there (?:are|were)|(?:[a-z]+ )?(?:have|has|had|tinha|tenho|tem|havia|ha)) "
@@ -219,7 +211,7 @@ _START = re.compile(
 )
 _CHANGE = re.compile(
     r"(?:(?:then|and|depois|e) )*(?:[a-z]+ )?(?:then |depois )?(?P<verb>"
-    rf"{'|'.join(_DIRECTIONS)}) (?:away |me )?(?P<number>\d+)(?: more| mais)?(?P<rest>(?: [a-z'-]+)*)"
+    rf"{'|'.join(CHANGE_VERBS)}) (?:away |me )?(?P<number>\d+)(?: more| mais)?(?P<rest>(?: [a-z'-]+)*)"
 )
 _HOW_MANY = re.compile(
     r"how many(?: (?P<thing>[a-z'-]+))? (?:are (?:left|there)(?: now)?|have i got(?: left)?|remain"
@@ -252,12 +244,10 @@ class Stock(msgspec.Struct, frozen=True):
                 raise Unsolvable("story_makes_no_sense", exact_text(count))
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes the beginning and every change."""
         yield phrase(language, "think.stock", n=self.start, thing=self.thing)
         yield from calculated_lines(trace, language)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes how many there are."""
         value = Fraction(trace[-1].value)
         key, thing = ("stock_one", self.thing.rstrip("s")) if value == 1 else ("stock", self.thing)
         answer = phrase(language, f"answer.{key}", value=number_text(value, language), thing=thing)
@@ -289,7 +279,7 @@ def recognise_stock(reading: Reading) -> Stock | None:
         change = _CHANGE.fullmatch(clause)
         if change is None or not _same_thing(change["rest"], start["thing"]):
             return None
-        changes.append(_DIRECTIONS[change["verb"]] * _count(change["number"]))
+        changes.append(CHANGE_VERBS[change["verb"]] * _count(change["number"]))
     asked = question["thing"] or question["coisa"] or start["thing"]
     if asked.rstrip("s") != start["thing"].rstrip("s"):
         return None

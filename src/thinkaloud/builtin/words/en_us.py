@@ -137,7 +137,6 @@ EN_US = {
     "large_factored": "{text} is too large: I factor numbers up to {limit}.",
     "zero_factored": "Zero is not prime, and every number divides it.",
     "many_primes": "{text} is too many: I list primes up to {limit}.",
-    "root_degree": "I take roots of the degrees 2 to {limit}, and this one has {text}.",
     "root_of_negative": "{text} is negative, and I take only roots of numbers from zero up.",
     "long_word": "The word is too long: I take at most {limit} letters.",
     "mixed_units": (
@@ -254,7 +253,6 @@ EN_US = {
     "step.root_below": "{expression} = {value} is not above {number}.",
     "step.root_above": "{expression} = {value} is above it.",
     "step.root_nearest": "To {places} decimal places the nearest is {value}; the digits never end.",
-    "root.nth": "root {n} of {number}",
     "answer.root": "{root} = {value}",
     "answer.root_about": "{root} ≈ {value} (rounded to {places} places; the exact value is no fraction)",
     "think.factor": (

@@ -136,7 +136,6 @@ PT_BR = {
     "large_factored": "{text} é grande demais: fatoro números até {limit}.",
     "zero_factored": "Zero não é primo, e todo número o divide.",
     "many_primes": "{text} é demais: listo primos até {limit}.",
-    "root_degree": "Aceito raízes de grau 2 a {limit}, e esta tem {text}.",
     "root_of_negative": "{text} é negativo, e só tiro raízes de números a partir de zero.",
     "long_word": "A palavra é longa demais: aceito no máximo {limit} letras.",
     "mixed_units": (
@@ -252,7 +251,6 @@ PT_BR = {
     "step.root_below": "{expression} = {value} não passa de {number}.",
     "step.root_above": "{expression} = {value} passa.",
     "step.root_nearest": "Com {places} casas decimais o mais próximo é {value}; os dígitos não terminam.",
-    "root.nth": "raiz {n} de {number}",
     "answer.root": "{root} = {value}",
     "answer.root_about": "{root} ≈ {value} (arredondado a {places} casas; o valor exato não é uma fração)",
     "think.factor": (

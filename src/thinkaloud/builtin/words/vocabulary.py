@@ -1,4 +1,4 @@
-"""Words that the solver reads: small talk, and the words of each kind of question."""
+"""Words that the solver reads, normalized: small talk, words of each kind of question, numbers and dates."""
 
 SAYINGS = {
     "greeting": """hi, hello, hey, hello there, hi there, hey there, hello world, good morning, good
@@ -41,7 +41,7 @@ SAYINGS = {
     "test": """test, testing, this is a test, ping, teste, testando, isto e um teste, isso e um teste,
         123, 1 2 3, asdf""",
 }
-"""Small talk by the key of its answer, normalized."""
+"""Small talk by the key of its answer."""
 
 KINDS = {
     "talk": "hello thanks what help examples name ajuda obrigado exemplos voce pode fazer",
@@ -89,3 +89,44 @@ CONNECTED = {
     ),
 }
 """What is done with a real model, and what it is called."""
+
+_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen"""
+_UNITS_PT = """zero um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze
+    dezesseis dezessete dezoito dezenove"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS_PT = "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa"
+_HUNDREDS_PT = "cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos"
+NUMBER_WORDS = {
+    **{word: value for words in (_UNITS, _UNITS_PT) for value, word in enumerate(words.split())},
+    **{word: 10 * value for words in (_TENS, _TENS_PT) for value, word in enumerate(words.split(), 2)},
+    **{word: 100 * value for value, word in enumerate(_HUNDREDS_PT.split(), 1)},
+    "cem": 100, "uma": 1, "duas": 2, "catorze": 14, "duzentas": 200,
+}  # fmt: skip
+NUMBER_FACTORS = {
+    "hundred": 100, "thousand": 1000, "mil": 1000, "million": 10**6, "milhao": 10**6, "milhoes": 10**6
+}  # fmt: skip
+
+_MONTHS = """january jan janeiro, february feb fevereiro fev, march mar marco, april apr abril abr,
+    may maio mai, june jun junho, july jul julho, august aug agosto ago, september sep sept setembro set,
+    october oct outubro out, november nov novembro, december dec dezembro dez"""
+MONTHS = {name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()}
+RELATIVE_DAYS = {
+    "the day after tomorrow": 2, "depois de amanha": 2, "today": 0, "hoje": 0, "tomorrow": 1, "amanha": 1,
+    "yesterday": -1, "ontem": -1,
+}  # fmt: skip
+HOLIDAYS = {
+    "christmas eve": (12, 24), "vespera de natal": (12, 24), "christmas": (12, 25), "xmas": (12, 25),
+    "natal": (12, 25), "new year's eve": (12, 31), "new year": (1, 1), "ano novo": (1, 1),
+    "halloween": (10, 31), "valentine's day": (2, 14), "dia dos namorados": (6, 12),
+}  # fmt: skip
+"""Month and day."""
+
+_GAINS = """get gets got find finds found buy buys bought receive receives received pick picks picked win wins
+    won collect collects collected make makes made bake bakes baked compra compro comprou comprei ganha ganho
+    ganhou ganhei recebe recebo recebeu recebi acha acho achou achei colhe colhi colheu"""
+_LOSES = """eat eats ate give gives gave lose loses lost sell sells sold use uses used spend spends spent
+    throw throws threw drop drops dropped break breaks broke come comi como comeu da dou deu dei perde
+    perco perdeu perdi vende vendo vendeu vendi gasta gasto gastou gastei usa uso usou usei"""
+CHANGE_VERBS = {**dict.fromkeys(_GAINS.split(), 1), **dict.fromkeys(_LOSES.split(), -1)}
+"""Verbs by which there is more (1) or less (-1) of a thing."""

@@ -12,7 +12,7 @@ import msgspec
 
 from thinkaloud.builtin.words import COMMON_WORDS, Language, normalize, plain_number
 from thinkaloud.builtin.words.units import UNITS
-from thinkaloud.builtin.words.vocabulary import KINDS
+from thinkaloud.builtin.words.vocabulary import KINDS, NUMBER_FACTORS, NUMBER_WORDS
 
 _GREETING = re.compile(
     r"(?:(?:hi|hello|hey|oi|ola|good (?:morning|afternoon|evening)|bom dia|boa tarde|boa noite)"
@@ -62,29 +62,8 @@ def plain_numbers(text: str, language: Language) -> str:
     return _NUMBER.sub(lambda number: plain_number(number[0], language) or number[0], text)
 
 
-_UNITS_EN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen"""
-_UNITS_PT = """zero um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze
-    dezesseis dezessete dezoito dezenove"""
-_TENS_EN = "twenty thirty forty fifty sixty seventy eighty ninety"
-_TENS_PT = "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa"
-_HUNDREDS_PT = "cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos"
-_VALUES = {
-    **{word: value for words in (_UNITS_EN, _UNITS_PT) for value, word in enumerate(words.split())},
-    **{word: 10 * value for words in (_TENS_EN, _TENS_PT) for value, word in enumerate(words.split(), 2)},
-    **{word: 100 * value for value, word in enumerate(_HUNDREDS_PT.split(), 1)},
-    "cem": 100, "uma": 1, "duas": 2, "catorze": 14, "duzentas": 200,
-}  # fmt: skip
-_FACTORS = {
-    "hundred": 100,
-    "thousand": 1000,
-    "mil": 1000,
-    "million": 10**6,
-    "milhao": 10**6,
-    "milhoes": 10**6,
-}
 _ARTICLES = {"one", "um", "uma"}
-_NAMES = "|".join(sorted([*_VALUES, *_FACTORS], key=len, reverse=True))
+_NAMES = "|".join(sorted([*NUMBER_WORDS, *NUMBER_FACTORS], key=len, reverse=True))
 _RUN = re.compile(rf"(?<![\w'])(?:{_NAMES})(?:[ -](?:(?:and|e) )?(?:{_NAMES}))*(?![\w'])")
 
 
@@ -125,7 +104,7 @@ def _digits(run: str) -> str:
         if word in ("and", "e"):
             joiner = word
             continue
-        value = _VALUES.get(word)
+        value = NUMBER_WORDS.get(word)
         if number is None or (value is not None and not number.fits(value)):
             parts += [joiner] if joiner else []
             number = _SpokenNumber()
@@ -134,7 +113,7 @@ def _digits(run: str) -> str:
         elif value is not None:
             number.rest += value
         if value is None:
-            number.multiply(_FACTORS[word])
+            number.multiply(NUMBER_FACTORS[word])
         joiner = ""
     return " ".join(part if isinstance(part, str) else str(part.thousands + part.rest) for part in parts)
 
