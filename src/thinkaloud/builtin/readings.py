@@ -5,10 +5,7 @@ one edit makes a word that the solver knows; a word that could become two differ
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
-
-import msgspec
 
 from thinkaloud.builtin.words import COMMON_WORDS, Language, normalize, plain_number
 from thinkaloud.builtin.words.units import UNITS
@@ -29,15 +26,8 @@ _QUESTION = re.compile(rf"{_ASKS_VALUE}[: ]+(.+?)[?=. ]*")
 _NUMBER = re.compile(r"\d[\d.,]*(?<=\d)")
 
 
-class TextReading(msgspec.Struct, frozen=True):
-    """A text to read, and whether typing errors were mended in it."""
-
-    text: str
-    mended: bool = False
-
-
-def readings(text: str) -> Iterator[TextReading]:
-    """Yields the ways to read a text, each once; the surest first."""
+def readings(text: str) -> dict[str, bool]:
+    """Returns the ways to read a text, the surest first, and whether typing errors were mended in each."""
     bare = _GREETING.sub("", text, count=1) if _GREETING.match(text) else text
     corrected = mended(bare)
     texts = {text: False, bare: False}
@@ -47,8 +37,7 @@ def readings(text: str) -> Iterator[TextReading]:
     if corrected != bare:
         texts.setdefault(corrected, True)
         texts.setdefault(with_digits(normalize(corrected)), True)
-    for reading, was_mended in texts.items():
-        yield TextReading(reading, was_mended)
+    return texts
 
 
 def asked_value(text: str) -> str:

@@ -105,18 +105,17 @@ def parse(text: str, environment: SolverEnvironment | None = None) -> ParsedQues
     if len(text) > MAX_QUESTION_CHARACTERS:
         return ParsedQuestion(language, _malformed(Unsolvable("too_long", limit=MAX_QUESTION_CHARACTERS)))
     refused: ParsedQuestion | None = None
-    for candidate in readings(text):
-        language = detect_language(candidate.text)
-        normalized = normalize(candidate.text)
-        reading = Reading(candidate.text, normalized, language, environment or SolverEnvironment())
-        read_as = candidate.text if candidate.text != text else ""
+    for candidate, mended in readings(text).items():
+        language = detect_language(candidate)
+        reading = Reading(candidate, normalize(candidate), language, environment or SolverEnvironment())
+        read_as = candidate if candidate != text else ""
         try:
             question = skills.recognise(reading)
         except Unsolvable as error:  # another reading may be solvable: "5 kilometrs" is no unit
-            refused = refused or ParsedQuestion(language, _malformed(error), read_as, candidate.mended)
+            refused = refused or ParsedQuestion(language, _malformed(error), read_as, mended)
             continue
         if question is not None:
-            return ParsedQuestion(language, question, read_as, candidate.mended)
+            return ParsedQuestion(language, question, read_as, mended)
     language = detect_language(text)
     return refused or ParsedQuestion(language, _not_understood(text, language))
 

@@ -17,7 +17,9 @@ EXAMPLES = [kind for kind in KINDS if kind != "talk"]
 """The kinds of question that have an example."""
 
 _MAX_CHARACTERS = 200
-_KEYS = {" ".join(saying.split()): key for key, sayings in SAYINGS.items() for saying in sayings.split(",")}
+_KEYS: dict[str, str] = {}
+for _key, _sayings in SAYINGS.items():
+    _KEYS.update((" ".join(saying.split()), _key) for saying in _sayings.split(","))
 _SHORT_FORMS = {"vc": "voce", "eh": "e", "u": "you", "r": "are", "wat": "what", "wot": "what"}
 _FILLER = re.compile(
     r"\b(?:please|por favor|my friend|friend|solver|bot|thinkaloud|man|dude|mate|amigo|amiga)$"
