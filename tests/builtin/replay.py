@@ -5,11 +5,16 @@ from fractions import Fraction
 from typing import Any
 
 from thinkaloud.builtin.arithmetic import Calculated, evaluate
-from thinkaloud.builtin.logic import Assumed, Consistent, Contradicted, Island
-from thinkaloud.builtin.question import Puzzle
-from thinkaloud.builtin.search import Combined, Dropped, Found, Number
-from thinkaloud.builtin.skills.knights import KnightsPuzzle, arrangements, holds
-from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle
+from thinkaloud.builtin.puzzle import Puzzle
+from thinkaloud.builtin.skills.knights import (
+    Assumed,
+    Consistent,
+    Contradicted,
+    KnightsPuzzle,
+    arrangements,
+    holds,
+)
+from thinkaloud.builtin.skills.number_puzzle import Combined, Dropped, Found, Number, NumberPuzzle
 from thinkaloud.builtin.words import exact_text
 
 Trace = Sequence[Any]
@@ -27,8 +32,8 @@ def replay(puzzle: Puzzle, trace: Trace | None = None) -> Result:
     match puzzle:
         case NumberPuzzle():
             return _replay_numbers(puzzle, trace)
-        case KnightsPuzzle(island):
-            return _replay_island(island, trace)
+        case KnightsPuzzle():
+            return _replay_island(puzzle, trace)
     result = None
     for step in trace:
         if not isinstance(step, Calculated):
@@ -65,7 +70,7 @@ def _combine(numbers: tuple[Number, ...], step: Combined) -> tuple[Number, ...]:
     return step.rest
 
 
-def _replay_island(island: Island, trace: Trace) -> frozenset[frozenset[str]]:
+def _replay_island(island: KnightsPuzzle, trace: Trace) -> frozenset[frozenset[str]]:
     assumed: list[tuple[str, bool]] = []
     fitting = set()
     for step in trace:
@@ -85,7 +90,7 @@ def _replay_island(island: Island, trace: Trace) -> frozenset[frozenset[str]]:
     return frozenset(fitting)
 
 
-def _completed(island: Island, assumed: list[tuple[str, bool]]) -> list[frozenset[str]]:
+def _completed(island: KnightsPuzzle, assumed: list[tuple[str, bool]]) -> list[frozenset[str]]:
     """Returns every set of knights that agrees with what was assumed."""
     known = dict(assumed)
     sets = [frozenset(person for person, knight in assumed if knight)]

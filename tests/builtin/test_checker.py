@@ -3,8 +3,8 @@
 import pytest
 
 from thinkaloud.builtin import check, solve
-from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle, reachable
+from thinkaloud.builtin.solver import parse
 
 RIGHT = [
     ("make 24 from 4 7 8 8", "(7 - 8/8) * 4"),

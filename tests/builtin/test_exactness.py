@@ -12,12 +12,12 @@ from tests.builtin.replay import replay
 
 from thinkaloud.builtin import check, solve
 from thinkaloud.builtin.arithmetic import NotAnExpression, evaluate
-from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills.calculation import Calculation
-from thinkaloud.builtin.skills.conversion import Conversion
 from thinkaloud.builtin.skills.dates import DaysAway, DaysBetween, WeekdayOf
-from thinkaloud.builtin.units import UNITS, Unit
+from thinkaloud.builtin.skills.units import Conversion
+from thinkaloud.builtin.solver import parse
 from thinkaloud.builtin.words import Language, decimal_text, exact_text
+from thinkaloud.builtin.words.units import UNITS, Unit
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 DIAS = (*(f"{name}-feira" for name in ("segunda", "terça", "quarta", "quinta", "sexta")), "sábado", "domingo")

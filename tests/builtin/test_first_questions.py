@@ -20,11 +20,10 @@ from thinkaloud.builtin import (
     check,
     solve,
 )
-from thinkaloud.builtin.numerals import with_digits
-from thinkaloud.builtin.parse import parse
-from thinkaloud.builtin.skills import SKILLS
-from thinkaloud.builtin.typos import mended, one_edit_apart
-from thinkaloud.builtin.words import Language
+from thinkaloud.builtin.readings import mended, one_edit_apart, with_digits
+from thinkaloud.builtin.skills.talk import EXAMPLES
+from thinkaloud.builtin.solver import parse
+from thinkaloud.builtin.words import Language, phrase
 
 NOW = SolverEnvironment(now=lambda: datetime(2026, 11, 17, 9, 30))
 QUESTIONS: list[tuple[str, str, str]] = [
@@ -78,9 +77,9 @@ def test_suggestions_fit_what_was_asked(question: str, first: str) -> None:
 
 def test_every_suggested_example_is_solved() -> None:
     for language in Language:
-        for skill in SKILLS:
-            if skill.examples and skill.name != "real models":
-                question = skill.examples[language]
+        for kind in EXAMPLES:
+            if kind != "connect":
+                question = phrase(language, f"example.{kind}")
                 reply = reply_to(question)
                 assert parse(question, NOW).language is language
                 assert check(question, reply.answer, NOW).right, (question, reply)
@@ -121,7 +120,7 @@ HOSTILE = [
     ("factor " + "9" * 500, "too large"),
     ("is 999999999999999 prime?", "too large"),
     ("square root of " + "9" * 500, "at most 30"),
-    ("99999th root of 2", "degrees 2 to 10"),
+    ("99999th root of 2", "not a language model"),
     ("primes up to 99999999", "up to 1000"),
     ("gcd of " + "9" * 100 + " and 3", "at most 30"),
     ("gcd of 0 and 3", "divided by zero"),

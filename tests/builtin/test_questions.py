@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkaloud.builtin import SolverReply, check, solve
-from thinkaloud.builtin.parse import parse
-from thinkaloud.builtin.question import Conclusion, Puzzle, Remark
+from thinkaloud.builtin.puzzle import Conclusion, Puzzle, Remark
 from thinkaloud.builtin.skills.calculation import Calculation
 from thinkaloud.builtin.skills.dates import DaysAway, DaysBetween, WeekdayOf
 from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle
-from thinkaloud.builtin.solver import verified
+from thinkaloud.builtin.solver import parse, verified
 from thinkaloud.builtin.words import PHRASES, Language
 
 EN, PT = Language.EN, Language.PT

@@ -8,11 +8,9 @@ from tests.builtin.oracle import makes, reachable, value_of, village
 from tests.builtin.replay import FalseStep, replay
 
 from thinkaloud.builtin import check, solve
-from thinkaloud.builtin.logic import Contradicted, Statement
-from thinkaloud.builtin.parse import parse
-from thinkaloud.builtin.search import Combined, Dropped, Exhausted, Found, Stopped
-from thinkaloud.builtin.skills.knights import KnightsPuzzle
-from thinkaloud.builtin.skills.number_puzzle import NumberPuzzle
+from thinkaloud.builtin.skills.knights import Contradicted, KnightsPuzzle, Statement
+from thinkaloud.builtin.skills.number_puzzle import Combined, Dropped, Exhausted, Found, NumberPuzzle, Stopped
+from thinkaloud.builtin.solver import parse
 
 EN, PT = 0, 1
 
@@ -131,7 +129,7 @@ def test_replay_detects_a_false_step() -> None:
 def test_replay_detects_a_false_contradiction() -> None:
     island = puzzle_in("A says B is a knave. B says we are both knights.")
     assert isinstance(island, KnightsPuzzle)
-    assert [type(statement) for statement in island.island.statements] == [Statement, Statement]
+    assert [type(statement) for statement in island.statements] == [Statement, Statement]
     trace = tuple(island.steps())
     assert replay(island, trace) == {frozenset({"A"})}
     with pytest.raises(FalseStep):

@@ -10,11 +10,11 @@ from tests.builtin.replay import replay
 from tests.builtin.test_first_questions import NOW
 
 from thinkaloud.builtin import check, solve
-from thinkaloud.builtin.parse import AnswerCheck, parse
-from thinkaloud.builtin.skills import SKILLS
+from thinkaloud.builtin.skills.calculation import Root
 from thinkaloud.builtin.skills.primes import Factorisation, PrimeList, probably_prime
-from thinkaloud.builtin.skills.root import Root
-from thinkaloud.builtin.words import Language
+from thinkaloud.builtin.skills.talk import EXAMPLES
+from thinkaloud.builtin.solver import AnswerCheck, parse
+from thinkaloud.builtin.words import Language, phrase
 
 SIEVED = {n for n in range(2, 3000) if all(n % divisor for divisor in range(2, int(n**0.5) + 1))}
 
@@ -102,11 +102,10 @@ def test_things_that_come_and_go() -> None:
 
 @pytest.mark.parametrize("language", list(Language))
 def test_wrong_answers_are_refused_by_every_skill(language: Language) -> None:
-    for skill in SKILLS:
-        if skill.examples:
-            verdict = check(skill.examples[language], "987654 = 987654", NOW)
-            assert not verdict.right, skill.name
-            assert verdict.reason
+    for kind in EXAMPLES:
+        verdict = check(phrase(language, f"example.{kind}"), "987654 = 987654", NOW)
+        assert not verdict.right, kind
+        assert verdict.reason
 
 
 UNCERTAIN = [

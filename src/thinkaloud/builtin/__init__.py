@@ -3,13 +3,12 @@
 It searches, and its thinking is the true trace of that search. `run_solver` serves it like any other
 provider; `solve` and `check` do the same without a server.
 
-It imports only `loopback`. Read first: `solver.py`, `search.py`, `skills/__init__.py`.
+It imports only `loopback`. Read first: `solver.py`, `puzzle.py`, `skills/number_puzzle.py`.
 """
 
-from thinkaloud.builtin.checker import check
-from thinkaloud.builtin.question import Connections, LocalServer, ProviderKey, SolverEnvironment, Verdict
+from thinkaloud.builtin.puzzle import Connections, LocalServer, ProviderKey, SolverEnvironment, Verdict
 from thinkaloud.builtin.server import SolverServer, run_solver
-from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
+from thinkaloud.builtin.solver import SolverReply, SolverToolCall, check, solve
 
 __all__ = [
     "Connections",

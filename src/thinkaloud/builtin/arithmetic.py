@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.words import Unsolvable, exact_text
+from thinkaloud.builtin.words import Unsolvable, bracketed, exact_text
 
 MAX_EXPRESSION_CHARACTERS = 200
 MAX_NESTING = 30
@@ -122,13 +122,9 @@ def _operation(left: Fraction, sign: str, right: Fraction) -> Steps:
     value = _power(left, right) if sign == "^" else _OPERATORS[sign](left, right)
     if _bits(value) > MAX_BITS:
         raise Unsolvable("too_large")
-    yield Calculated("operation", f"{_operand(left)} {sign} {_operand(right)}", value)
+    operands = [bracketed(exact_text(operand)) for operand in (left, right)]
+    yield Calculated("operation", f" {sign} ".join(operands), value)
     return value
-
-
-def _operand(value: Fraction) -> str:
-    text = exact_text(value)
-    return f"({text})" if value < 0 or "/" in text else text
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
@@ -151,8 +147,7 @@ def typed(expression: str) -> str:
     return expression.replace("−", "-").replace("×", "*").replace("÷", "/")
 
 
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([-+*/^()−×÷]))")
-_TYPED = {"−": "-", "×": "*", "÷": "/"}
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([-+*/^()]))")
 _NEGATE = "~"
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, _NEGATE: 3, "^": 4}
 
@@ -187,13 +182,13 @@ def evaluate(text: str) -> list[Fraction]:
 def _tokens(text: str) -> Iterator[str]:
     """Splits the text; a minus sign where an operand is expected becomes the negation."""
     index, operand_expected = 0, True
-    text = text.strip()
+    text = typed(text.strip())
     while index < len(text):
         match = _TOKEN.match(text, index)
         if not match:
             raise NotAnExpression(f"{text[index:][:20]!r} is no arithmetic")
         index = match.end()
-        token = match[1] or _TYPED.get(match[2], match[2])
+        token = match[1] or match[2]
         negation = operand_expected and token == "-"
         if not negation and (token not in ")+-*/^") != operand_expected:
             raise NotAnExpression(f"{token!r} stands where it cannot")

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.builtin.question import SolverEnvironment
+from thinkaloud.builtin.puzzle import SolverEnvironment
 from thinkaloud.builtin.solver import Solution, SolverReply, SolverToolCall, find_solution
-from thinkaloud.builtin.words import exact_text, expression_text, phrase
+from thinkaloud.builtin.words import number_text, phrase
 
 CALCULATOR = "calculator"
 CHECKER = "checker"
@@ -113,13 +113,18 @@ def _parameter(tool: ToolFunction) -> str:
 
 
 class _ToolChecks:
-    """The tool calls about a solution, and their results."""
+    """The tool calls about a solution, their results, and whether they agree with it."""
 
     def __init__(self, solution: Solution, results: ToolResults) -> None:
         self._language = solution.language
         self._thinking = solution.thinking
         self._conclusion = solution.conclusion
         self._results = results
+        self._agreed: dict[str, bool] = {}
+        if CALCULATOR in results:
+            self._agreed[CALCULATOR] = self._equals(_number_in(results[CALCULATOR]))
+        if CHECKER in results:
+            self._agreed[CHECKER] = _verdict_in(results[CHECKER]) is True
 
     def next_call(self, question: str, tools: Mapping[str, ToolFunction]) -> tuple[ToolFunction, str] | None:
         """Returns the tool to call next, and the task to give it."""
@@ -133,20 +138,16 @@ class _ToolChecks:
 
     def thinking(self) -> tuple[str, ...]:
         """Returns the thinking about the question, or after a tool call about its result."""
-        tool = next((tool for tool in (CHECKER, CALCULATOR) if tool in self._results), None)
-        if tool is None:
-            return self._thinking
-        agrees = tool == CALCULATOR and self._agrees(_number_in(self._results[tool]))
-        return (self._phrase("think.tool_agrees" if agrees else "think.tool_result", tool),)
+        if CHECKER in self._results:
+            return (self._phrase("think.tool_result", CHECKER),)
+        if CALCULATOR in self._results:
+            agreed = self._agreed[CALCULATOR]
+            return (self._phrase("think.tool_agrees" if agreed else "think.tool_result", CALCULATOR),)
+        return self._thinking
 
     def confirmation(self) -> tuple[str, ...]:
         """Returns the line that ends the thinking after tools that agreed."""
-        agreed = {
-            CALCULATOR: lambda result: self._agrees(_number_in(result)),
-            CHECKER: lambda result: _verdict_in(result) is True,
-        }
-        results = [agreed[tool](result) for tool, result in self._results.items() if tool in agreed]
-        if not results or not all(results):
+        if not self._agreed or not all(self._agreed.values()):
             return ()
         return (phrase(self._language, "think.stands", answer=self._conclusion.answer),)
 
@@ -157,15 +158,16 @@ class _ToolChecks:
             remarks.append(self._phrase(self._calculator_key(), CALCULATOR))
         if CHECKER in self._results:
             remarks.append(self._phrase(_CHECKER_KEYS[_verdict_in(self._results[CHECKER])], CHECKER))
-        return "\n\n".join([self._conclusion.answer, *([" ".join(remarks)] if remarks else [])])
+        if not remarks:
+            return self._conclusion.answer
+        return f"{self._conclusion.answer}\n\n{' '.join(remarks)}"
 
     def _calculator_key(self) -> str:
-        number = _number_in(self._results[CALCULATOR])
-        if number is None:
+        if _number_in(self._results[CALCULATOR]) is None:
             return "tool.calculator_failed"
-        return "tool.calculator_agrees" if self._agrees(number) else "tool.calculator_differs"
+        return "tool.calculator_agrees" if self._agreed[CALCULATOR] else "tool.calculator_differs"
 
-    def _agrees(self, number: Fraction | None) -> bool:
+    def _equals(self, number: Fraction | None) -> bool:
         value = self._conclusion.value
         return number is not None and abs(number - value) <= _TOLERANCE * abs(value)
 
@@ -174,7 +176,7 @@ class _ToolChecks:
         result = self._results[tool]
         if result is None:
             return phrase(self._language, "tool.no_result", tool=tool)
-        value = expression_text(exact_text(self._conclusion.value), self._language)
+        value = number_text(self._conclusion.value, self._language)
         return phrase(self._language, key, tool=tool, result=result[:_MAX_QUOTE_CHARACTERS], value=value)
 
 

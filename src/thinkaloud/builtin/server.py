@@ -17,7 +17,7 @@ from aiohttp import web
 
 from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
-from thinkaloud.builtin.question import SolverEnvironment
+from thinkaloud.builtin.puzzle import SolverEnvironment
 from thinkaloud.builtin.solver import SolverReply
 
 MODEL = "solver"

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated
-from thinkaloud.builtin.question import Conclusion, Puzzle, Reading, Skill, Verdict
+from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Puzzle, Reading, Verdict
 from thinkaloud.builtin.words import Language, Unsolvable, normalize, phrase
 
 MAX_WORD_CHARACTERS = 60
@@ -18,23 +17,20 @@ _WORD = rf"{_QUOTE}(?P<word>[^\W\d_]+){_QUOTE}"
 _IN_WORD = rf"(?:the word |the name |a palavra |na palavra |o nome )?{_WORD}[?.! ]*"
 _LETTER = rf"(?:the )?(?:letters? |letras? )?{_QUOTE}(?P<letter>[^\W\d_]){_QUOTE}(?:'?s)?"
 _COUNT = re.compile(
-    rf"(?:how many(?: times)?(?: does)?|count(?: the)?|quant[ao]s(?: vezes)?(?: aparece a)?|conte(?: as| "
-    rf"os)?) "
-    rf"{_LETTER} (?:letters |letras )?(?:are there in|are in|does|appears? in|in|is in|occurs? in|tem|ha "
-    rf"em|ha na"
-    rf"|existem em|aparecem em|em|na) {_IN_WORD}",
+    r"(?:how many(?: times)?(?: does)?|count(?: the)?|quant[ao]s(?: vezes)?(?: aparece a)?|conte(?: [ao]s)?) "
+    rf"{_LETTER} (?:letters |letras )?(?:are there in|are in|does|appears? in|in|is in|occurs? in"
+    rf"|tem|h[aá] em|h[aá] na|existem em|aparecem em|em|na) {_IN_WORD}",
     re.IGNORECASE,
 )
 _LENGTH = re.compile(
-    rf"(?:how many letters (?:are there in|are in|does|in|has)|quantas letras (?:tem|ha em|ha na|existem "
-    rf"em)) "
-    rf"{_IN_WORD}(?: have)?[?.! ]*",
+    r"(?:how many letters (?:are there in|are in|does|in|has)"
+    rf"|quantas letras (?:tem|h[aá] em|h[aá] na|existem em)) {_IN_WORD}(?: have)?[?.! ]*",
     re.IGNORECASE,
 )
 _REVERSE = re.compile(
-    rf"(?:reverse|spell backwards|inverta|escreva ao contrario) {_IN_WORD}"
-    rf"|(?:spell|write|escreva) {_IN_WORD.replace('<word>', '<other>')} (?:backwards|in reverse|ao "
-    rf"contrario|de tras para frente)[?.! ]*",
+    rf"(?:reverse|spell backwards|inverta|escreva ao contr[aá]rio) {_IN_WORD}"
+    rf"|(?:spell|write|escreva) {_IN_WORD.replace('<word>', '<other>')} "
+    r"(?:backwards|in reverse|ao contr[aá]rio|de tr[aá]s para frente)[?.! ]*",
     re.IGNORECASE,
 )
 
@@ -55,7 +51,6 @@ class LetterCount(msgspec.Struct, frozen=True):
         yield Calculated("letters", self.word, count)
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes the word letter by letter, and where the letter was found."""
         yield phrase(language, "think.spelled", word=self.word, letters=" ".join(self.word))
         for step in trace[:-1]:
             index, letter = step.expression.split()
@@ -63,7 +58,6 @@ class LetterCount(msgspec.Struct, frozen=True):
         yield phrase(language, "think.letters", word=self.word, count=trace[-1].value)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes how many there are."""
         count = int(trace[-1].value)
         key = "answer.letter" if self.letter else "answer.length"
         key += "_once" if count == 1 else ""
@@ -89,12 +83,10 @@ class Reversal(msgspec.Struct, frozen=True):
             yield written
 
     def narrate(self, trace: Sequence[str], language: Language) -> Iterator[str]:
-        """Writes the word as it grows."""
         yield phrase(language, "think.spelled", word=self.word, letters=" ".join(self.word))
         yield phrase(language, "think.backwards", letters=", ".join(trace))
 
     def conclude(self, trace: Sequence[str], language: Language) -> Conclusion:
-        """Writes the reversed word."""
         return Conclusion(phrase(language, "answer.reversed", word=self.word, value=trace[-1]))
 
     def check(self, answer: GivenAnswer) -> Verdict:
@@ -115,11 +107,3 @@ def recognise(reading: Reading) -> Puzzle | None:
                 return Reversal(word)
             return LetterCount(word, normalize(groups.get("letter") or ""))
     return None
-
-
-LETTERS = Skill(
-    "letters of a word",
-    recognise,
-    {Language.EN: "how many r's are in strawberry?", Language.PT: "quantos r tem a palavra carro?"},
-    "letters word count reverse backwards letras palavra conte inverta",
-)

@@ -1,29 +1,248 @@
-"""Number puzzles: "make 24 from 4 7 8 8" uses all numbers, "reach 952 from 25 50 75 100 3 6" any of them."""
+"""Number puzzles: "make 24 from 4 7 8 8" uses all numbers, "reach 952 from 25 50 75 100 3 6" any of them.
+
+Two numbers become one until the target is reached or everything was tried. The trace has every step of the
+first level, and those of the second level that lead to the target; what was tried under a dropped step is
+only counted. Numbers that were seen before are not searched again: they did not reach the target then.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import asdict
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import NotAnExpression, evaluate, typed
-from thinkaloud.builtin.question import Conclusion, Reading, Skill, Verdict
-from thinkaloud.builtin.search import (
-    MAX_TRIED,
-    Combined,
-    Dropped,
-    Exhausted,
-    Found,
-    Number,
-    SearchStep,
-    Stopped,
-    search,
-)
-from thinkaloud.builtin.words import Language, Unsolvable, phrase
+from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Reading, Verdict
+from thinkaloud.builtin.words import Language, Unsolvable, bracketed, phrase
+
+PLUS, MINUS, TIMES, OVER = "+", "−", "×", "÷"
+MAX_TRIED = 1_000_000
+"""Combinations before the search stops: about two seconds. Six numbers were seen to need 160,000."""
+NARRATED_LEVELS = 2
+
+Number = int | Fraction
+"""A whole number stays an int: that is faster, and equal values are equal either way."""
+Numbers = tuple[Number, ...]
+Move = tuple[Number, str, Number, Number]
+"""Left operand, sign, right operand and value."""
+
+
+class Combined(msgspec.Struct, frozen=True):
+    """A step: two of the numbers became one; `rest` is what is left to combine."""
+
+    left: Number
+    sign: str
+    right: Number
+    value: Number
+    rest: Numbers
+
+
+class DropReason(StrEnum):
+    """Why a combination does not lead to the target."""
+
+    NOTHING_REACHES = "nothing_reaches"
+    SEEN = "seen"
+    MISSES = "misses"
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A step: the last combination was dropped, after so many more combinations under it."""
+
+    reason: DropReason
+    tried: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The last step: an expression reaches the target, after so many combinations in all."""
+
+    expression: str
+    tried: int
+
+
+class Exhausted(msgspec.Struct, frozen=True):
+    """The last step: everything was tried, and nothing reaches the target."""
+
+    tried: int
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """The last step: the search stopped early, so it is unknown whether the target can be reached."""
+
+    tried: int
+
+
+SearchStep = Combined | Dropped | Found | Exhausted | Stopped
+
+
+def search(
+    target: int, numbers: tuple[int, ...], all_used: bool, max_tried: int = MAX_TRIED
+) -> Iterator[SearchStep]:
+    """Searches for the target: from all numbers with fractions, or from any without them.
+
+    The last step is Found, Exhausted or Stopped.
+    """
+    ordered: Numbers = tuple(sorted(numbers))
+    if target in ordered and (not all_used or len(ordered) == 1):
+        yield Found(str(target), 0)
+        return
+    tries = _Search(target, all_used, max_tried)
+    path: list[Combined] = []
+    try:
+        for step in tries.level(ordered, NARRATED_LEVELS):
+            if isinstance(step, Combined):
+                path.append(step)
+            else:
+                path.pop()
+            yield step
+    except _OutOfBudget:
+        yield Stopped(max_tried)
+        return
+    yield Found(path_expression(ordered, path), tries.tried) if path else Exhausted(tries.tried)
+
+
+class _OutOfBudget(Exception):
+    pass
+
+
+class _Search:
+    """One search: the numbers that were seen, and the count of combinations that were tried."""
+
+    def __init__(self, target: int, all_used: bool, max_tried: int) -> None:
+        self.tried = 0
+        self._target = target
+        self._all_used = all_used
+        self._moves = exact_moves if all_used else whole_moves
+        self._max_tried = max_tried
+        self._seen: set[Numbers] = set()
+
+    def level(self, numbers: Numbers, levels: int) -> Iterator[Combined | Dropped]:
+        """Yields each combination and why it was dropped, until one is not."""
+        for move, rest in self._combinations(numbers):
+            self._count(1)
+            combined = Combined(*move, rest)
+            yield combined
+            tried_before = self.tried
+            steps = self._continue(combined, levels - 1)
+            if not isinstance(steps, DropReason):
+                yield from steps
+                return
+            yield Dropped(steps, self.tried - tried_before)
+
+    def _continue(self, combined: Combined, levels: int) -> Sequence[Combined | Dropped] | DropReason:
+        """Returns the steps from here to the target, or why there are none."""
+        if combined.value == self._target and (not self._all_used or len(combined.rest) == 1):
+            return []
+        if len(combined.rest) == 1:
+            return DropReason.MISSES
+        if combined.rest in self._seen:
+            return DropReason.SEEN
+        self._seen.add(combined.rest)
+        if not levels:
+            return self._path(combined.rest) or DropReason.NOTHING_REACHES
+        steps = list(self.level(combined.rest, levels))
+        return DropReason.NOTHING_REACHES if isinstance(steps[-1], Dropped) else steps
+
+    def _path(self, numbers: Numbers) -> list[Combined] | None:
+        """Searches below the narrated levels."""
+        if len(numbers) == 2:
+            return self._last_move(numbers)
+        for move, rest in self._combinations(numbers):
+            self._count(1)
+            if move[3] == self._target and not self._all_used:
+                return [Combined(*move, rest)]
+            if rest not in self._seen:
+                self._seen.add(rest)
+                path = self._path(rest)
+                if path is not None:
+                    return [Combined(*move, rest), *path]
+        return None
+
+    def _last_move(self, numbers: Numbers) -> list[Combined] | None:
+        moves = self._moves(*numbers)
+        self._count(len(moves))
+        for move in moves:
+            if move[3] == self._target:
+                return [Combined(*move, (move[3],))]
+        return None
+
+    def _combinations(self, numbers: Numbers) -> Iterator[tuple[Move, Numbers]]:
+        """Yields every move and the numbers after it; equal pairs are taken once."""
+        pairs = set()
+        for j in range(1, len(numbers)):
+            for i in range(j):
+                low, high = numbers[i], numbers[j]
+                if (low, high) in pairs:
+                    continue
+                pairs.add((low, high))
+                others = numbers[:i] + numbers[i + 1 : j] + numbers[j + 1 :]
+                for move in self._moves(low, high):
+                    yield move, tuple(sorted((*others, move[3])))
+
+    def _count(self, tried: int) -> None:
+        self.tried += tried
+        if self.tried > self._max_tried:
+            raise _OutOfBudget
+
+
+def whole_moves(low: Number, high: Number) -> list[Move]:
+    """Returns the moves to positive whole numbers, without those whose value equals an operand."""
+    moves: list[Move] = [(high, PLUS, low, high + low)]
+    if high != low and high - low != low:
+        moves.append((high, MINUS, low, high - low))
+    if low != 1:
+        moves.append((high, TIMES, low, high * low))
+        if high % low == 0 and high // low != low:
+            moves.append((high, OVER, low, high // low))
+    return moves
+
+
+def exact_moves(low: Number, high: Number) -> list[Move]:
+    """Returns every move, also to fractions and negative numbers."""
+    moves: list[Move] = [
+        (high, PLUS, low, high + low),
+        (high, MINUS, low, high - low),
+        (high, TIMES, low, high * low),
+    ]
+    if high != low:
+        moves.append((low, MINUS, high, low - high))
+    if low != 0:
+        moves.append((high, OVER, low, Fraction(high) / Fraction(low)))
+    if high not in (0, low):
+        moves.append((low, OVER, high, Fraction(low) / Fraction(high)))
+    return [(left, sign, right, _whole_if_possible(value)) for left, sign, right, value in moves]
+
+
+def _whole_if_possible(value: Number) -> Number:
+    return value if isinstance(value, int) or value.denominator != 1 else value.numerator
+
+
+class _Term(NamedTuple):
+    value: Number
+    text: str
+    sign: str = ""
+
+
+def path_expression(numbers: Numbers, path: Sequence[Combined]) -> str:
+    """Writes the combinations as one expression, with only the brackets that it needs."""
+    terms = [_Term(number, str(number)) for number in numbers]
+    for step in path:
+        left = terms.pop(next(index for index, term in enumerate(terms) if term.value == step.left))
+        right = terms.pop(next(index for index, term in enumerate(terms) if term.value == step.right))
+        text = f"{_bracketed(left, step.sign)} {step.sign} {_bracketed(right, step.sign, right=True)}"
+        terms.append(_Term(step.value, text, step.sign))
+    return terms[-1].text
+
+
+def _bracketed(term: _Term, sign: str, *, right: bool = False) -> str:
+    weaker = sign in (TIMES, OVER) and term.sign in (PLUS, MINUS)
+    inverted = right and sign in (MINUS, OVER) and (term.sign in (TIMES, OVER)) == (sign == OVER)
+    return f"({term.text})" if term.sign and (weaker or inverted) else term.text
+
 
 MAX_NUMBERS_ALL_USED = 5
 MAX_NUMBERS = 6
@@ -75,7 +294,6 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         return search(self.target, self.numbers, self.all_used, max_tried)
 
     def narrate(self, trace: Sequence[SearchStep], language: Language) -> Iterator[str]:
-        """Writes what was combined, what was left, and why it was dropped."""
         key = "think.all_used" if self.all_used else "think.any_used"
         yield phrase(language, key, numbers=_list(self.numbers), target=self.target)
         depth = 0
@@ -93,11 +311,14 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         else:
             reached = step.value == self.target and isinstance(following, Found)
             key, tried = "reaches" if reached else "leaves", 0
-        values = {"left": _operand(step.left), "right": _operand(step.right), "rest": _list(step.rest)}
+        values = {
+            "left": bracketed(str(step.left)),
+            "right": bracketed(str(step.right)),
+            "rest": _list(step.rest),
+        }
         return phrase(language, f"think.{key}", target=self.target, tried=tried, **{**asdict(step), **values})
 
     def conclude(self, trace: Sequence[SearchStep], language: Language) -> Conclusion:
-        """Writes the expression, or that there is none."""
         match trace[-1]:
             case Found(expression):
                 answer = phrase(language, "answer.expression", expression=expression, target=self.target)
@@ -132,7 +353,7 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
         key, value = "gives", results[-1]
         if value != self.target:
             key = "wanted"
-        elif used != given if self.all_used else used - given:
+        elif used - given or (self.all_used and used != given):
             key = "other_numbers"
         elif not_whole is not None and not self.all_used:
             key, value = "not_whole", not_whole
@@ -143,66 +364,53 @@ def _list(numbers: tuple[object, ...]) -> str:
     return " ".join(map(str, numbers))
 
 
-def _operand(value: object) -> str:
-    return f"({value})" if str(value).startswith("-") or "/" in str(value) else str(value)
-
-
 def recognise(reading: Reading) -> NumberPuzzle | None:
     """Recognises a target with a list of numbers. Raises `Unsolvable` where they are beyond the limits."""
     text = reading.normalized
     for pattern in _PATTERNS:
         named = "reach" in pattern.groupindex
-        match = pattern.search(text) if named else pattern.fullmatch(text.rstrip("?.! "))
+        match = pattern.search(text) if named else pattern.fullmatch(reading.bare)
         if match and not _CONDITION.search(text[: match.start()] + " " + text[match.end() :]):
-            numbers = re.findall(r"\d+", match["numbers"])
+            numbers = tuple(map(int, re.findall(r"\d+", match["numbers"])))
             if not named and len(numbers) < 2:
                 continue  # "10 to 20" is no puzzle
             reach = match["reach"] if named else ""
             all_used = not reach.startswith(_ANY_WILL_DO) and "countdown" not in text
-            return _bounded_puzzle(match["target"], numbers, all_used)
+            return _bounded_puzzle(NumberPuzzle(int(match["target"]), numbers, all_used))
     return None
 
 
-def _bounded_puzzle(target: str, numbers: list[str], all_used: bool) -> NumberPuzzle:
-    most = MAX_NUMBERS_ALL_USED if all_used else MAX_NUMBERS
-    if len(numbers) > most:
-        reason = "many_numbers_all_used" if all_used else "many_numbers"
-        raise Unsolvable(reason, str(len(numbers)), most)
-    largest = max(numbers, key=_size)
-    if _size(largest) > _size(str(MAX_NUMBER)):
-        raise Unsolvable("large_number", largest[:40], MAX_NUMBER)
-    if _size(target) > _size(str(MAX_TARGET)):
-        raise Unsolvable("large_target", target[:40], MAX_TARGET)
-    puzzle = NumberPuzzle(int(target), tuple(map(int, numbers)), all_used)
-    if not all_used and 0 in (puzzle.target, *puzzle.numbers):
+def _bounded_puzzle(puzzle: NumberPuzzle) -> NumberPuzzle:
+    count, largest = len(puzzle.numbers), max(puzzle.numbers)
+    if puzzle.all_used and count > MAX_NUMBERS_ALL_USED:
+        raise Unsolvable("many_numbers_all_used", str(count), MAX_NUMBERS_ALL_USED)
+    if count > MAX_NUMBERS:
+        raise Unsolvable("many_numbers", str(count), MAX_NUMBERS)
+    if largest > MAX_NUMBER:
+        raise Unsolvable("large_number", str(largest)[:40], MAX_NUMBER)
+    if puzzle.target > MAX_TARGET:
+        raise Unsolvable("large_target", str(puzzle.target)[:40], MAX_TARGET)
+    if not puzzle.all_used and 0 in (puzzle.target, *puzzle.numbers):
         raise Unsolvable("zero")
     return puzzle
 
 
-def _size(digits: str) -> tuple[int, str]:
-    """Orders numbers by their digits, so that one of a thousand digits is never converted."""
-    bare = digits.lstrip("0")
-    return len(bare), bare
-
-
 def reachable(puzzle: NumberPuzzle) -> bool:
-    """Tells whether the target can be made; parts of the numbers are bit masks."""
+    """Tells whether the target can be made, from what every part of the numbers makes.
+
+    A part is a bit mask. A value of all numbers is not worked out: the target is calculated backwards.
+    """
     everything = (1 << len(puzzle.numbers)) - 1
-    values: dict[int, set[Number]] = {}
+    values: dict[int, set[Number]] = {1 << index: {number} for index, number in enumerate(puzzle.numbers)}
     for part in sorted(range(1, everything + 1), key=int.bit_count):
         halves = [(half, part ^ half) for half in range(1, part) if half & part == half]
-        if not halves:
-            values[part] = {puzzle.numbers[part.bit_length() - 1]}
-        elif part == everything:
-            return any(_makes(values[a], values[b], puzzle.target) for a, b in halves)
-        else:
-            values[part] = {
-                value
-                for half, other in halves
-                if half < other
-                for value in _combined(values[half], values[other], puzzle.all_used)
-            }
-        if puzzle.target in values[part] and (part == everything or not puzzle.all_used):
+        if part == everything and halves:
+            return any(_makes(values[half], values[other], puzzle.target) for half, other in halves)
+        made = values.setdefault(part, set())
+        for half, other in halves:
+            if half < other:  # the other order makes the same
+                made.update(_combined(values[half], values[other], puzzle.all_used))
+        if puzzle.target in made and (part == everything or not puzzle.all_used):
             return True
     return False
 
@@ -231,17 +439,3 @@ def _makes(values: set[Number], others: set[Number], target: int) -> bool:
         if value and (Fraction(target) / value in others or (target and Fraction(value) / target in others)):
             return True
     return False
-
-
-ALL_NUMBERS = Skill(
-    "number puzzle",
-    recognise,
-    {Language.EN: "make 24 from 4 7 8 8", Language.PT: "faça 24 com 4 7 8 8"},
-    "make form obtain from using numbers faca forme obtenha usando numeros",
-)
-COUNTDOWN = Skill(
-    "countdown",
-    recognise,
-    {Language.EN: "reach 952 from 25 50 75 100 3 6", Language.PT: "chegue a 952 usando 25 50 75 100 3 6"},
-    "reach countdown chegue chegar alcance",
-)

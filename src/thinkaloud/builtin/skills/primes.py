@@ -7,11 +7,17 @@ from math import gcd, isqrt, lcm, prod
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated
-from thinkaloud.builtin.asked import asked_value, plain_numbers
-from thinkaloud.builtin.narrate import calculated_lines
-from thinkaloud.builtin.question import Conclusion, Puzzle, Reading, Skill, Verdict
+from thinkaloud.builtin.puzzle import (
+    CalculatedPuzzle,
+    Conclusion,
+    GivenAnswer,
+    Puzzle,
+    Reading,
+    Verdict,
+    calculated_lines,
+)
+from thinkaloud.builtin.readings import asked_value, plain_numbers
 from thinkaloud.builtin.words import Language, Unsolvable, phrase
 
 MAX_FACTORED = 10**12
@@ -63,24 +69,19 @@ class Factorisation(msgspec.Struct, frozen=True):
         yield Calculated("factors", " * ".join(map(str, factors)), self.number)
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes each division, and where the search for divisors ended."""
         yield phrase(language, "think.factor", number=self.number)
         rest = next((step.value for step in trace if step.label == "no_divisor"), 1)
         yield from calculated_lines(trace, language, root=isqrt(int(rest)))
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes whether the number is prime, and its factors."""
         expression = trace[-1].expression
         prime = self.number > 1 and "*" not in expression
-        key = (
-            ("answer.prime" if self.asks_prime else "answer.prime_itself")
-            if prime
-            else "answer.not_prime"
-            if self.asks_prime
-            else "answer.factors"
-        )
         if self.number == 1:
             key = "answer.one_not_prime"
+        elif self.asks_prime:
+            key = "answer.prime" if prime else "answer.not_prime"
+        else:
+            key = "answer.prime_itself" if prime else "answer.factors"
         product = expression.replace("*", "×")
         answer = phrase(language, key, number=self.number, factors=product)
         return Conclusion(answer, "" if prime else expression, Fraction(self.number))
@@ -136,12 +137,10 @@ class PrimeList(msgspec.Struct, frozen=True):
         yield Calculated("sieved", " ".join(map(str, primes)), len(primes))
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes what was crossed out."""
         yield phrase(language, "think.sieve", limit=self.limit)
         yield from calculated_lines(trace, language)
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the primes."""
         primes, n = trace[-1].expression.replace(" ", ", "), trace[-1].value
         key = "answer.primes" if n else "answer.no_primes"
         return Conclusion(phrase(language, key, limit=self.limit, primes=primes, n=n))
@@ -154,7 +153,7 @@ class PrimeList(msgspec.Struct, frozen=True):
         return answer.expect(", ".join(primes) or "0", right)
 
 
-class CommonDivisor(msgspec.Struct, frozen=True):
+class CommonDivisor(CalculatedPuzzle, frozen=True):
     """The puzzle: the greatest common divisor of two numbers, or their least common multiple."""
 
     first: int
@@ -173,12 +172,7 @@ class CommonDivisor(msgspec.Struct, frozen=True):
             expression = f"{self.first} * {self.second} / {low}"
             yield Calculated("common_multiple", expression, self.first * self.second // low)
 
-    def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes each division."""
-        return calculated_lines(trace, language)
-
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the divisor or multiple."""
         key = "answer.common_multiple" if self.multiple else "answer.common_divisor"
         value = trace[-1].value
         answer = phrase(language, key, first=self.first, second=self.second, value=value)
@@ -192,14 +186,14 @@ class CommonDivisor(msgspec.Struct, frozen=True):
 
 def recognise(reading: Reading) -> Puzzle | None:
     """Recognises a question about primes or divisors. Raises `Unsolvable` beyond the limits."""
-    text = plain_numbers(reading.normalized.rstrip("?.! "), reading.language)
+    text = plain_numbers(reading.bare, reading.language)
     asked = plain_numbers(asked_value(text), reading.language)
     if match := _IS_PRIME.fullmatch(text):
         return _factorisation(next(filter(None, match.groups())), asks_prime=True)
     if match := _FACTOR.fullmatch(text) or _FACTOR.fullmatch(asked):
         return _factorisation(match[1], asks_prime=False)
     if match := _LIST.fullmatch(text) or _LIST.fullmatch(asked):
-        if len(match[1]) > 6 or int(match[1]) > MAX_LISTED:
+        if int(match[1]) > MAX_LISTED:
             raise Unsolvable("many_primes", match[1][:40], MAX_LISTED)
         return PrimeList(int(match[1]))
     match = _COMMON.fullmatch(asked)
@@ -214,18 +208,9 @@ def recognise(reading: Reading) -> Puzzle | None:
 
 
 def _factorisation(digits: str, *, asks_prime: bool) -> Factorisation:
-    if len(digits) > 15 or int(digits) > MAX_FACTORED:
+    number = int(digits)
+    if number > MAX_FACTORED:
         raise Unsolvable("large_factored", digits[:40], MAX_FACTORED)
-    if int(digits) == 0:
+    if number == 0:
         raise Unsolvable("zero_factored")
-    return Factorisation(int(digits), asks_prime)
-
-
-PRIMES = Skill(
-    "primes and divisors",
-    recognise,
-    {Language.EN: "is 91 prime?", Language.PT: "91 é primo?"},
-    "prime primes number numbers factor factors factorize common divisor greatest least multiple primo "
-    "primos "
-    "fatore fatores maximo minimo comum",
-)
+    return Factorisation(number, asks_prime)

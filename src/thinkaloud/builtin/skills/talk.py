@@ -1,93 +1,103 @@
-"""Small talk: greetings, thanks, and what the solver is. It never pretends to be a language model."""
+"""Small talk, what can be asked, and how to connect a real model.
+
+The solver never pretends to be a language model. To connect one, it names what this machine has: servers that
+answer, and keys by where they come from. It never shows a key, and never asks another model by itself.
+"""
 
 import re
 
-from thinkaloud.builtin.question import Reading, Remark, Skill
+from thinkaloud.builtin.puzzle import Connections, Reading, Remark
+from thinkaloud.builtin.readings import kind_words
+from thinkaloud.builtin.words import Language, normalize, phrase
+from thinkaloud.builtin.words.vocabulary import CONNECTED, KINDS, SAYINGS
 
-_SAYINGS = {
-    "greeting": """hi, hello, hey, hello there, hi there, hey there, hello world, good morning, good
-        afternoon, good evening, greetings, yo, howdy, hallo, oi, ola, opa, e ai, bom dia, boa tarde,
-        boa noite, oi tudo bem, ola tudo bem, oie, hola, hello how are you, hi how are you, helo, hii""",
-    "how_are_you": """how are you, how are you doing, how are you today, how's it going, what's up,
-        whats up, sup, tudo bem, tudo bom, como vai, como vai voce, como voce esta, como esta, beleza""",
-    "thanks": """thanks, thank you, thank you very much, thanks a lot, thx, ty, great thanks, nice,
-        cool, great, perfect, wow, awesome, good job, well done, obrigado, obrigada, muito obrigado,
-        muito obrigada, valeu, legal, otimo, perfeito, boa, show""",
-    "bye": "bye, goodbye, bye bye, see you, see you later, good night, quit, exit, tchau, ate logo, ate mais",
-    "who": """who are you, what are you, what is this, what's this, what is thinkaloud, who made you,
-        what model are you, which model are you, what model is this, which model is this, are you
-        chatgpt, are you gpt, are you claude, are you gemini, are you an ai, are you ai, are you a
-        robot, are you a bot, are you human, are you real, are you a language model, are you an llm, are
-        you a model, are you intelligent, what is your name, what's your name, do you think, can you
-        think, is this free, are you free, do you run offline, does this work offline, do you need the
-        internet, do you need internet, does this need the internet, do i need a key, do i need an api
-        key, e gratis, isso e gratis, funciona offline, precisa de internet, preciso de uma chave, quem
-        e voce, o que e voce, o que voce e, voce e uma ia, voce e o chatgpt, voce e um robo,
-        voce e humano, qual e o seu nome, qual o seu nome, qual seu nome, que modelo e voce, o que e
-        isto, o que e isso, o que e thinkaloud, o que e o thinkaloud, voce e um modelo de linguagem,
-        voce pensa""",
-    "privacy": """is my data sent anywhere, where is my data sent, where does my data go, is my data safe, is
-        my data private, is this private, is it private, is this safe, do you store my data, do you save my
-        data, who sees my data, who can see this, how much does it cost, how much does this cost, what does
-        it cost, what does this cost, what is the price, quanto custa, quanto isso custa, quanto custa isso,
-        meus dados ficam salvos, meus dados estao seguros, para onde vao meus dados, isso e seguro, e
-        seguro, isso e privado, voce guarda meus dados""",
-    "help": """help, help me, ?, what can you do, what can i do, what can i ask, what can i ask you,
-        what can you solve, what do you do, what do you know, what can you help me with, how can you
-        help, how can you help me, how does this work, how do you work, what should i ask, what now,
-        examples, give me an example, show me an example, show me examples, show me what you can do,
-        commands, menu, start, tell me what you can do, what are you able to do, what can i do here,
-        what can you do for me, demo, what questions can i ask, what kind of questions can i ask,
-        surprise me, impress me, what else can you do, ajuda, ajude me, me ajude, me ajuda, socorro, o
-        que voce faz, o que voce sabe fazer, o que voce pode fazer, o que sabe fazer, o que posso
-        perguntar, o que posso fazer, como funciona, como isso funciona, como voce funciona, exemplos,
-        me de um exemplo, mostre um exemplo, para que voce serve, comecar""",
-    "test": """test, testing, this is a test, ping, teste, testando, isto e um teste, isso e um teste,
-        123, 1 2 3, asdf""",
-}
-_KEYS = {
-    saying: key
-    for key, sayings in _SAYINGS.items()
-    for saying in (" ".join(s.split()) for s in sayings.split(","))
-}
+MAX_MODELS = 3
+"""Models of one server that are named."""
+EXAMPLES = [kind for kind in KINDS if kind != "talk"]
+"""The kinds of question that have an example."""
+
+_MAX_CHARACTERS = 200
+_KEYS: dict[str, str] = {}
+for _key, _sayings in SAYINGS.items():
+    _KEYS.update((" ".join(saying.split()), _key) for saying in _sayings.split(","))
 _SHORT_FORMS = {"vc": "voce", "eh": "e", "u": "you", "r": "are", "wat": "what", "wot": "what"}
 _FILLER = re.compile(
     r"\b(?:please|por favor|my friend|friend|solver|bot|thinkaloud|man|dude|mate|amigo|amiga)$"
 )
-_GREETING = re.compile(
-    r"(?:(?:hi|hello|hey|oi|ola|good (?:morning|afternoon|evening)|bom dia|boa tarde|boa noite)"
-    r"(?: there| solver| thinkaloud)?[,.!:]? +|please,? +|por favor,? +)+",
-    re.IGNORECASE,
+_ACTION = CONNECTED["action"].replace(", ", "|")
+_OBJECT = CONNECTED["object"].replace(", ", "|")
+_CONNECTION = re.compile(
+    rf"(?:(?:how|can|could|i want|i'd like|let me|where|which|what|como|quero|posso|onde|gostaria)\b.*\b)?"
+    rf"(?:{_ACTION})\b.*\b(?:{_OBJECT})\b.*"
+    r"|(?:which|what|quais|que) (?:models|modelos)\b[^\d]*|(?:list|show)(?: the| me)* models|models|modelos"
+    r"|api key|connect|conectar|chave de api|real model|another model|modelo de verdade"
 )
+_WORD = re.compile(r"[a-z]{3,}")
+_ENGLISH = "what which how when who why where many much more each have has the and for with are was"
+_PORTUGUESE = "que qual quais como quando quem onde quanto quantos quantas mais cada com para uma dos das tem"
+_QUESTION_WORDS = frozenset(f"{_ENGLISH} {_PORTUGUESE}".split())
+"""Say that something is asked, and not which kind of thing."""
 
 
-def without_greeting(text: str) -> str:
-    """Removes a greeting at the start of a question."""
-    return _GREETING.sub("", text, count=1) if _GREETING.match(text) else text
-
-
-def saying_key(text: str) -> str:
-    """Returns the kind of small talk that a normalized text is; empty if it is none."""
-    words = re.sub(r"[,.!:;)(]+", " ", text.rstrip("?!. ") or text).split()
-    plain = " ".join(_SHORT_FORMS.get(word, word) for word in words)
-    return _KEYS.get(plain) or _KEYS.get(_FILLER.sub("", plain).strip(), "")
-
-
-def recognise(reading: Reading) -> Remark | None:
-    """Recognises small talk."""
-    key = saying_key(reading.normalized)
-    if not key:
+def recognise_saying(reading: Reading) -> Remark | None:
+    """Recognises greetings, thanks, and questions about the solver itself."""
+    words = re.sub(r"[,.!:;)(]+", " ", reading.bare or reading.normalized).split()
+    saying = " ".join(_SHORT_FORMS.get(word, word) for word in words)
+    key = _KEYS.get(saying) or _KEYS.get(_FILLER.sub("", saying).strip())
+    if key is None:
         return None
-    # Imported here because the list of examples is made from all skills, and this is one of them.
-    from thinkaloud.builtin.skills import all_examples, three_examples
-
-    examples = all_examples if key == "help" else three_examples
-    return Remark(f"think.{key}", f"answer.{key}", {"examples": examples(reading.language)})
+    kinds = EXAMPLES if key == "help" else ["make", "knights", "connect"]
+    return Remark(f"think.{key}", f"answer.{key}", {"examples": _listed(kinds, reading.language)})
 
 
-TALK = Skill(
-    "small talk",
-    recognise,
-    {},
-    "hello thanks what help examples name ajuda obrigado exemplos voce pode fazer",
-)
+def fitting_examples(text: str, language: Language) -> str:
+    """Writes three examples for a text that no skill recognises, as a list.
+
+    Kinds of question that share words with the text come first, then a sum if it has a number. A text that
+    is like none of them is for a real model, so that comes first.
+    """
+    typed = set(_WORD.findall(normalize(text))) - _QUESTION_WORDS
+    shared_words = {}
+    for kind in EXAMPLES:
+        example_words = _WORD.findall(normalize(phrase(language, f"example.{kind}")))
+        shared_words[kind] = len(typed & kind_words(kind).union(example_words))
+    closest = sorted(EXAMPLES, key=lambda kind: -shared_words[kind])[:2]
+    fitting = [kind for kind in closest if shared_words[kind]]
+    if any(letter.isdigit() for letter in text):
+        fitting.append("arithmetic")
+    offered = dict.fromkeys([*fitting[:2], "connect", "make", "knights"])
+    return _listed([*offered][:3], language)
+
+
+def _listed(kinds: list[str], language: Language) -> str:
+    return "\n".join("- " + phrase(language, f"example.{kind}") for kind in kinds)
+
+
+def recognise_connection(reading: Reading) -> Remark | None:
+    """Recognises the question for a real model; only then are keys and servers looked up."""
+    if len(reading.bare) > _MAX_CHARACTERS or not _CONNECTION.fullmatch(reading.bare):
+        return None
+    language = reading.language
+    connections = reading.environment.connections()
+    servers = ", ".join(server.provider for server in connections.servers)
+    keys = ", ".join(key.provider for key in connections.keys)
+    lines = _connection_lines(connections, language)
+    values = {
+        "servers": phrase(language, "connect.servers" if servers else "connect.no_servers", servers=servers),
+        "keys": phrase(language, "connect.keys" if keys else "connect.no_keys", keys=keys),
+        "found": "\n".join(lines),
+    }
+    return Remark("think.connect", "answer.connect" if lines else "answer.connect_nothing", values)
+
+
+def _connection_lines(connections: Connections, language: Language) -> list[str]:
+    """Writes one line for each server and each key that was found."""
+    lines = []
+    for server in connections.servers:
+        models = ", ".join(f"{server.provider}/{model}" for model in server.models[:MAX_MODELS])
+        key = "connect.server" if models else "connect.empty_server"
+        lines.append("- " + phrase(language, key, provider=server.provider, url=server.url, models=models))
+    for found in connections.keys:
+        values = {"provider": found.provider, "source": found.source, "model": found.model}
+        lines.append("- " + phrase(language, "connect.key", **values))
+    return lines

@@ -127,6 +127,22 @@ def expression_text(expression: str, language: Language) -> str:
     return expression.replace(".", ",") if language is Language.PT else expression
 
 
+def number_text(value: Fraction | int, language: Language) -> str:
+    """Writes a number exactly, in the typography of the language."""
+    return expression_text(exact_text(value), language)
+
+
+def value_text(value: Fraction, language: Language) -> str:
+    """Writes a number in digits; one that had to be rounded begins with the sign ≈."""
+    digits, exact = decimal_text(value, language)
+    return digits if exact else f"≈ {digits}"
+
+
+def bracketed(expression: str) -> str:
+    """Puts a negative number or a fraction in brackets, so that it can be an operand."""
+    return f"({expression})" if expression.startswith("-") or "/" in expression else expression
+
+
 def date_text(day: date, language: Language) -> str:
     """Writes a date in digits: ISO in English, the day first in Portuguese."""
     return f"{day:%d/%m}/{day.year:04d}" if language is Language.PT else day.isoformat()

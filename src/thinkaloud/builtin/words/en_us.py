@@ -51,11 +51,13 @@ EN_US = {
         "these:\n{examples}"
     ),
     # Real models
-    "think.connect": "This asks for a real model: I look for servers on this machine and for keys.",
-    "think.servers": "Servers that answer: {servers}.",
-    "think.no_servers": "No model server answers at the addresses of the catalog.",
-    "think.keys": "Providers with a key: {keys}. I see that it is there, and do not show it.",
-    "think.no_keys": "No provider has a key.",
+    "think.connect": (
+        "This asks for a real model: I look for servers on this machine and for keys.\n{servers}\n{keys}"
+    ),
+    "connect.servers": "Servers that answer: {servers}.",
+    "connect.no_servers": "No model server answers at the addresses of the catalog.",
+    "connect.keys": "Providers with a key: {keys}. I see that it is there, and do not show it.",
+    "connect.no_keys": "No provider has a key.",
     "answer.connect": (
         "You can ask a real model right now:\n{found}\n\nOn the page and in the chat, choose it in the list "
         "of models; on the command line, name it with -m. I never switch by myself."
@@ -71,6 +73,26 @@ EN_US = {
     "connect.server": "{provider} runs at {url}: {models}",
     "connect.empty_server": "{provider} runs at {url}, but lists no model yet",
     "connect.key": "{provider} has a key ({source}): {model}",
+    # An example of each kind of question
+    "example.make": "make 24 from 4 7 8 8",
+    "example.reach": "reach 952 from 25 50 75 100 3 6",
+    "example.knights": "A says B is a knave. B says we are both knights.",
+    "example.days": "how many days between 2026-01-01 and 2026-11-15",
+    "example.weekday": "what day of the week is 15 November 2026",
+    "example.percent": "what is 15% of 80",
+    "example.root": "square root of 2",
+    "example.primes": "is 91 prime?",
+    "example.compare": "which is bigger, 9.11 or 9.9?",
+    "example.letters": "how many r's are in strawberry?",
+    "example.rates": "A train travels 180 km in 2 hours. What is its speed?",
+    "example.prices": (
+        "A bat and a ball cost $1.10. The bat costs $1 more than the ball. How much does the ball cost?"
+    ),
+    "example.ages": "When I was 6 my sister was half my age. Now I am 70. How old is she?",
+    "example.stock": "I have 12 apples and give 5 to Ana. How many are left?",
+    "example.units": "convert 5 km to miles",
+    "example.arithmetic": "how much is 17 * 3 - 9",
+    "example.connect": "how do I connect a real model?",
     # Questions that cannot be solved
     "malformed": "I understood what kind of question this is, but it is not one I can work on.",
     "too_long": "The question is too long: I read at most {limit} characters.",
@@ -115,7 +137,6 @@ EN_US = {
     "large_factored": "{text} is too large: I factor numbers up to {limit}.",
     "zero_factored": "Zero is not prime, and every number divides it.",
     "many_primes": "{text} is too many: I list primes up to {limit}.",
-    "root_degree": "I take roots of the degrees 2 to {limit}, and this one has {text}.",
     "root_of_negative": "{text} is negative, and I take only roots of numbers from zero up.",
     "long_word": "The word is too long: I take at most {limit} letters.",
     "mixed_units": (
@@ -194,18 +215,14 @@ EN_US = {
     "answer.change_money": "The change is {money}.",
     "answer.price_of_one": "The {second} costs {money}.",
     "answer.price_of_other": "The {first} costs {money}.",
-    "step.parts": "Together they are this many parts: {expression} = {value}.",
     "step.one_part": "One part: {expression} = {value}.",
     "step.two_parts": "Two parts: {expression} = {value}.",
     "step.half_then": "Half the age, then: {expression} = {value}.",
     "step.age_difference": "The difference never changes: {expression} = {value}.",
     "step.age_later": "Now: {expression} = {value}.",
-    "step.double": "Twice the younger age: {expression} = {value}.",
-    "step.years": "Each year brings them one closer: {expression} = {value}.",
     "answer.age_of_younger": "{younger} is {value} years old.",
     "answer.age_of_older": "{older} is {value} years old.",
     "answer.age_now": "The {relative} is now {value} years old.",
-    "answer.years_until_twice": "It takes {value} years.",
     "step.speed_value": "Speed is distance by time: {expression} = {value}.",
     "step.duration_value": "Time is distance by speed: {expression} = {value}.",
     "step.distance_value": "Distance is speed times time: {expression} = {value}.",
@@ -236,7 +253,6 @@ EN_US = {
     "step.root_below": "{expression} = {value} is not above {number}.",
     "step.root_above": "{expression} = {value} is above it.",
     "step.root_nearest": "To {places} decimal places the nearest is {value}; the digits never end.",
-    "root.nth": "root {n} of {number}",
     "answer.root": "{root} = {value}",
     "answer.root_about": "{root} ≈ {value} (rounded to {places} places; the exact value is no fraction)",
     "think.factor": (

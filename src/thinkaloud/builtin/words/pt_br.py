@@ -51,11 +51,13 @@ PT_BR = {
         "destes:\n{examples}"
     ),
     # Real models
-    "think.connect": "Isto pede um modelo de verdade: procuro servidores nesta máquina e chaves.",
-    "think.servers": "Servidores que respondem: {servers}.",
-    "think.no_servers": "Nenhum servidor de modelos responde nos endereços do catálogo.",
-    "think.keys": "Provedores com chave: {keys}. Vejo que ela existe, e não a mostro.",
-    "think.no_keys": "Nenhum provedor tem chave.",
+    "think.connect": (
+        "Isto pede um modelo de verdade: procuro servidores nesta máquina e chaves.\n{servers}\n{keys}"
+    ),
+    "connect.servers": "Servidores que respondem: {servers}.",
+    "connect.no_servers": "Nenhum servidor de modelos responde nos endereços do catálogo.",
+    "connect.keys": "Provedores com chave: {keys}. Vejo que ela existe, e não a mostro.",
+    "connect.no_keys": "Nenhum provedor tem chave.",
     "answer.connect": (
         "Já dá para perguntar a um modelo de verdade:\n{found}\n\nNa página e no chat, escolha-o na lista de "
         "modelos; na linha de comando, diga o nome com -m. Eu nunca troco sozinho."
@@ -71,6 +73,28 @@ PT_BR = {
     "connect.server": "{provider} roda em {url}: {models}",
     "connect.empty_server": "{provider} roda em {url}, mas ainda não lista nenhum modelo",
     "connect.key": "{provider} tem chave ({source}): {model}",
+    # An example of each kind of question
+    "example.make": "faça 24 com 4 7 8 8",
+    "example.reach": "chegue a 952 usando 25 50 75 100 3 6",
+    "example.knights": "A diz que B é patife. B diz que somos ambos cavaleiros.",
+    "example.days": "quantos dias há entre 01/01/2026 e 15/11/2026",
+    "example.weekday": "em que dia da semana cai 15 de novembro de 2026",
+    "example.percent": "quanto é 15% de 80",
+    "example.root": "raiz quadrada de 2",
+    "example.primes": "91 é primo?",
+    "example.compare": "qual é maior, 9,11 ou 9,9?",
+    "example.letters": "quantos r tem a palavra carro?",
+    "example.rates": "Um trem percorre 180 km em 2 horas. Qual é a velocidade?",
+    "example.prices": (
+        "Um taco e uma bola custam R$ 1,10. O taco custa R$ 1 a mais que a bola. Quanto custa a bola?"
+    ),
+    "example.ages": (
+        "Quando eu tinha 6 anos, minha irmã tinha metade da minha idade. Hoje tenho 70. Quantos anos ela tem?"
+    ),
+    "example.stock": "Tenho 12 balas e dou 5 para Ana. Quantas sobram?",
+    "example.units": "converta 5 km em milhas",
+    "example.arithmetic": "quanto é 17 * 3 - 9",
+    "example.connect": "como conecto um modelo de verdade?",
     # Questions that cannot be solved
     "malformed": "Entendi de que tipo é a pergunta, mas não consigo trabalhar com ela assim.",
     "too_long": "A pergunta é longa demais: leio no máximo {limit} caracteres.",
@@ -112,7 +136,6 @@ PT_BR = {
     "large_factored": "{text} é grande demais: fatoro números até {limit}.",
     "zero_factored": "Zero não é primo, e todo número o divide.",
     "many_primes": "{text} é demais: listo primos até {limit}.",
-    "root_degree": "Aceito raízes de grau 2 a {limit}, e esta tem {text}.",
     "root_of_negative": "{text} é negativo, e só tiro raízes de números a partir de zero.",
     "long_word": "A palavra é longa demais: aceito no máximo {limit} letras.",
     "mixed_units": (
@@ -192,18 +215,14 @@ PT_BR = {
     "answer.change_money": "O troco é {money}.",
     "answer.price_of_one": "O preço pedido ({second}) é {money}.",
     "answer.price_of_other": "O preço pedido ({first}) é {money}.",
-    "step.parts": "Juntos são tantas partes: {expression} = {value}.",
     "step.one_part": "Uma parte: {expression} = {value}.",
     "step.two_parts": "Duas partes: {expression} = {value}.",
     "step.half_then": "A metade da idade, então: {expression} = {value}.",
     "step.age_difference": "A diferença nunca muda: {expression} = {value}.",
     "step.age_later": "Agora: {expression} = {value}.",
-    "step.double": "O dobro da idade menor: {expression} = {value}.",
-    "step.years": "Cada ano aproxima um: {expression} = {value}.",
     "answer.age_of_younger": "{younger} tem {value} anos.",
     "answer.age_of_older": "{older} tem {value} anos.",
     "answer.age_now": "A idade pedida ({relative}) agora é {value} anos.",
-    "answer.years_until_twice": "São {value} anos.",
     "step.speed_value": "Velocidade é distância por tempo: {expression} = {value}.",
     "step.duration_value": "Tempo é distância por velocidade: {expression} = {value}.",
     "step.distance_value": "Distância é velocidade vezes tempo: {expression} = {value}.",
@@ -232,7 +251,6 @@ PT_BR = {
     "step.root_below": "{expression} = {value} não passa de {number}.",
     "step.root_above": "{expression} = {value} passa.",
     "step.root_nearest": "Com {places} casas decimais o mais próximo é {value}; os dígitos não terminam.",
-    "root.nth": "raiz {n} de {number}",
     "answer.root": "{root} = {value}",
     "answer.root_about": "{root} ≈ {value} (arredondado a {places} casas; o valor exato não é uma fração)",
     "think.factor": (

@@ -6,12 +6,19 @@ from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.answer import GivenAnswer
 from thinkaloud.builtin.arithmetic import Calculated, typed
-from thinkaloud.builtin.narrate import calculated_lines, number_text
-from thinkaloud.builtin.question import Conclusion, Reading, Skill, Verdict
-from thinkaloud.builtin.units import UNITS, Unit, reference_unit
-from thinkaloud.builtin.words import Language, Unsolvable, decimal_text, exact_text, phrase, plain_number
+from thinkaloud.builtin.puzzle import Conclusion, GivenAnswer, Reading, Verdict, calculated_lines
+from thinkaloud.builtin.words import (
+    Language,
+    Unsolvable,
+    bracketed,
+    decimal_text,
+    exact_text,
+    number_text,
+    phrase,
+    plain_number,
+)
+from thinkaloud.builtin.words.units import UNITS, Unit, reference_unit
 
 MAX_AMOUNT_CHARACTERS = 30
 ABSOLUTE_ZERO = Fraction("-273.15")
@@ -26,10 +33,6 @@ _PATTERNS = (
         rf"(?:how many|how much|quant[ao]s?) (?P<target>{_UNIT}) "
         rf"(?:is|are|are there in|are in|make|does|in|sao|ha em|tem|existem em|em) "
         rf"{_AMOUNT} ?(?P<source>{_UNIT})(?: have)?[?.! ]*"
-    ),
-    re.compile(
-        rf"(?:how much is|what is|what's|quanto e|quanto sao) {_AMOUNT} ?(?P<source>{_UNIT}) "
-        rf"(?:in|em) (?P<target>{_UNIT})[?.! ]*"
     ),
 )
 
@@ -48,11 +51,10 @@ class Conversion(msgspec.Struct, frozen=True):
         if self.source != reference:
             yield Calculated("to_reference", self._to_reference, amount)
         if self.target != reference or amount == self.amount:
-            expression = self._from_reference(_bracketed(exact_text(amount)))
+            expression = self._from_reference(bracketed(exact_text(amount)))
             yield Calculated("from_reference", expression, self.target.from_reference(amount))
 
     def narrate(self, trace: Sequence[Calculated], language: Language) -> Iterator[str]:
-        """Writes both conversions."""
         reference = reference_unit(self.source.dimension).name(language)
         target = self.target.name(language)
         yield from calculated_lines(
@@ -60,7 +62,6 @@ class Conversion(msgspec.Struct, frozen=True):
         )
 
     def conclude(self, trace: Sequence[Calculated], language: Language) -> Conclusion:
-        """Writes the amount in the target unit."""
         value = Fraction(trace[-1].value)
         digits, exact = decimal_text(value, language)
         key = "answer.converted" if exact else "answer.converted_about"
@@ -83,20 +84,16 @@ class Conversion(msgspec.Struct, frozen=True):
     @property
     def _to_reference(self) -> str:
         amount, factor, zero = exact_text(self.amount), self.source.factor, self.source.zero
-        shifted = _bracketed(amount) if zero == "0" else f"({amount} − {zero})"
+        shifted = bracketed(amount) if zero == "0" else f"({amount} − {zero})"
         return shifted if factor == "1" else f"{shifted} × {factor}"
 
     def _from_reference(self, amount: str) -> str:
         factor, zero = self.target.factor, self.target.zero
-        scaled = amount if factor == "1" else f"{amount} ÷ {_bracketed(factor)}"
+        scaled = amount if factor == "1" else f"{amount} ÷ {bracketed(factor)}"
         return scaled if zero == "0" else f"{scaled} + {zero}"
 
     def _amount_unit(self, language: Language) -> str:
         return f"{number_text(self.amount, language)} {self.source.name(language, self.amount)}"
-
-
-def _bracketed(text: str) -> str:
-    return f"({text})" if "/" in text or text.startswith("-") else text
 
 
 def recognise(reading: Reading) -> Conversion | None:
@@ -128,11 +125,3 @@ def _bounded(match: re.Match[str], language: Language) -> Conversion | None:
     if source.dimension == "temperature" and source.to_reference(Fraction(amount)) < ABSOLUTE_ZERO:
         raise Unsolvable("too_cold")
     return Conversion(Fraction(amount), source, target)
-
-
-CONVERSION = Skill(
-    "unit conversion",
-    recognise,
-    {Language.EN: "convert 5 km to miles", Language.PT: "converta 5 km em milhas"},
-    " ".join(["convert converta converter", *(name for name in UNITS if name.isalpha() and len(name) > 3)]),
-)
