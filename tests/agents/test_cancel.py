@@ -32,7 +32,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.run import Run, waits_for_approval
 from thinkaloud.agents.spec import Agent
 from thinkaloud.agents.tools import Tool, from_function
-from thinkaloud.core.canon import Entry, TurnEnded, TurnFailed, TurnStarted
+from thinkaloud.core.canon import Entry, TurnEnded, TurnFailed
 from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
 from thinkaloud.core.transcript.reducer import STOPPED_ERROR
@@ -210,8 +210,7 @@ def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
-    start = [] if entries else [TurnStarted()]
-    ending_events = enumerate((*start, *events_to_end_turn(turn, end)), len(entries))
+    ending_events = enumerate(events_to_end_turn(turn, end), len(entries))
     return assert_legal([*entries, *(Entry(seq, event) for seq, event in ending_events)])
 
 

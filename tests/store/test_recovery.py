@@ -21,10 +21,11 @@ from tests.store.log_fixtures import (
 )
 from tests.store.test_log import DatabaseWrapper
 
-from thinkaloud.core.canon import Entry
+from thinkaloud.core.canon import Entry, TurnStarted
 from thinkaloud.core.transcript import BlockStatus
 from thinkaloud.gateway.store.engine.database import Database, NotSaved
 from thinkaloud.gateway.store.log import nodes
+from thinkaloud.gateway.store.log.archive import decode_entry, log_lines
 from thinkaloud.gateway.store.log.event_log import EventLog
 from thinkaloud.gateway.store.log.finish import finished_from_entries, save_imported
 from thinkaloud.gateway.store.log.recovery import (
@@ -90,6 +91,10 @@ def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
             assert message.outcome is not None
             assert whole or message.outcome.cause == "interrupted"
             assert all(block.status is not BlockStatus.RUNNING for block in message.parts)
+            first_line = await database.read(lambda conn: next(iter(log_lines(conn, row.key))))
+            first_entry = decode_entry(first_line)
+            assert first_entry is not None
+            assert isinstance(first_entry.event, TurnStarted), "a turn starts, also if nothing was written"
             assert await recover(database, REAPER, now_ms=LATER_MS) == RecoveredTurns()
 
     asyncio.run(scenario())

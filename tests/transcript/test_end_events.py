@@ -20,7 +20,14 @@ from thinkaloud.core.canon import (
     TurnFailed,
     TurnStarted,
 )
-from thinkaloud.core.transcript import BlockStatus, Ending, events_to_end_blocks, events_to_end_turn, fold
+from thinkaloud.core.transcript import (
+    BlockStatus,
+    Ending,
+    Turn,
+    events_to_end_blocks,
+    events_to_end_turn,
+    fold,
+)
 from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
@@ -57,6 +64,10 @@ def test_any_prefix_of_a_random_turn_can_be_closed(
         turn.blocks[number].status in (BlockStatus.INTERRUPTED, BlockStatus.ERROR) for number in running
     )
     assert events_to_end_turn(turn, end) == []
+
+
+def test_a_turn_that_has_not_started_starts_before_it_ends() -> None:
+    assert events_to_end_turn(Turn(), CANCELLED) == [TurnStarted(), CANCELLED]
 
 
 def test_closing_interrupts_only_open_blocks() -> None:

@@ -262,10 +262,14 @@ STOPPED_ERROR = "The call was stopped before it returned a result."
 
 
 def events_to_end_turn(turn: Turn, end: TurnEnded | TurnFailed) -> list[Event]:
-    """Return the events that end a live turn with `end`; none if the turn has ended."""
+    """Return the events that end a live turn with `end`; none if the turn has ended.
+
+    A turn of which nothing was written starts first: its gateway may have stopped before that.
+    """
     if not turn.live:
         return []
-    return [*events_to_end_blocks(turn), end]
+    start = [TurnStarted()] if turn.seq < 0 else []
+    return [*start, *events_to_end_blocks(turn), end]
 
 
 def events_to_end_blocks(turn: Turn, parent: int | None = None) -> list[Event]:

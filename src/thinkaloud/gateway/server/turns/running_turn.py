@@ -214,11 +214,10 @@ class RunningTurn:
         turn = self._run.turn
         if self._writer.taken_over or not turn.live:
             return
-        events = events_to_end_turn(turn, self._end or self._failure(error))
         if turn.seq < 0:
             turn_started = TurnStarted(self._route.provider.dialect, self._route.model_id)
             self._run.append(turn_started, self._started_ms)
-        for event in events:
+        for event in events_to_end_turn(turn, self._end or self._failure(error)):
             self._run.append(event)
 
     def _failure(self, error: BaseException | None) -> TurnFailed:
