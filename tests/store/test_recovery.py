@@ -42,7 +42,7 @@ from thinkaloud.gateway.store.schema import log as log_rows
 from thinkaloud.gateway.store.schema import nodes as node_rows
 from thinkaloud.gateway.store.schema import sessions as session_rows
 from thinkaloud.gateway.store.schema import turns
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 REAPER = Reaper(node="reaper", lease_ms=0)
@@ -287,7 +287,7 @@ def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) ->
         return session
 
     def seen(conn: Connection) -> tuple[int, int]:
-        hits = search.find(conn, me, "17", kinds=frozenset(SearchKind), limit=5)
+        hits = find_hits(conn, me, "17", kinds=frozenset(SearchKind), limit=5)
         return len(sessions.list_page(conn, me, limit=5).items), len(hits.items)
 
     async def scenario() -> None:

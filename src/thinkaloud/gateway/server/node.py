@@ -31,7 +31,8 @@ from thinkaloud.gateway.store.log.recovery import (
     leftover_turns,
     recover,
 )
-from thinkaloud.gateway.store.queries import ids, sessions
+from thinkaloud.gateway.store.queries import sessions
+from thinkaloud.gateway.store.queries.values import new_id
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
@@ -67,7 +68,7 @@ class GatewayNode:
     """The identity and the lease of one gateway process."""
 
     def __init__(self, gateway: "Gateway") -> None:
-        self.id = ids.new("gtw")
+        self.id = new_id("gtw")
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._gateway = gateway
         self._lease_s = gateway.settings.lease_s

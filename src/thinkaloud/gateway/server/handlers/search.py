@@ -4,7 +4,7 @@ from thinkaloud.gateway.server.http.errors import Forbidden
 from thinkaloud.gateway.server.http.route import RouteRequest
 from thinkaloud.gateway.server.schemas.sessions import SEARCH_SCOPES, HitPage, SearchQuery
 from thinkaloud.gateway.store.rows import SearchKind
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 
 async def find(request: RouteRequest) -> HitPage:
@@ -18,7 +18,7 @@ async def find(request: RouteRequest) -> HitPage:
             "Leave `thoughts` out of the scope."
         )
     page = await request.gateway.database.read(
-        lambda conn: search.find(
+        lambda conn: find_hits(
             conn, request.owner, query.q, kinds=kinds, limit=query.limit, after=query.after
         )
     )

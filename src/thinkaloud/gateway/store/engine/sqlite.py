@@ -16,7 +16,7 @@ from functools import cache, partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -27,7 +27,6 @@ from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
 from thinkaloud.gateway.store.engine.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_holder, lock_path
-from thinkaloud.gateway.store.engine.short_writes import Outcome, ShortWrite, set_outcomes
 from thinkaloud.gateway.store.engine.sqlite_pages import pages_with_remains, zero_unused_space
 from thinkaloud.gateway.store.migrations.migrate import migrate
 from thinkaloud.gateway.store.search import sqlite as search_sqlite
@@ -51,6 +50,17 @@ APPEND_ROWS = 128
 waits for the event loop to get it back: a statement per row would make a commit wait for each of its rows."""
 
 
+class _ShortWrite(NamedTuple):
+    """A short change that waits for the writer thread, and the future of its result."""
+
+    change: Query[Any]
+    future: asyncio.Future[Any]
+
+
+_Outcome = tuple[Any, Exception | None]
+"""The result of a short change, or its error."""
+
+
 class SqliteDatabase:
     """A `Database` in one file."""
 
@@ -62,7 +72,7 @@ class SqliteDatabase:
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
         self._long_reader_pool = ThreadPoolExecutor(LONG_READER_THREADS, "thinkaloud-long-reader")
-        self._short_writes: list[ShortWrite] = []
+        self._short_writes: list[_ShortWrite] = []
         self._short_writes_lock = Lock()
         self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
@@ -115,14 +125,14 @@ class SqliteDatabase:
     async def write_short(self, change: Query[T]) -> T:
         """Run a short change, in one transaction with all others that wait for the writer thread."""
         loop = asyncio.get_running_loop()
-        write: ShortWrite = ShortWrite(change, loop.create_future())
+        write: _ShortWrite = _ShortWrite(change, loop.create_future())
         with self._short_writes_lock:
             first = not self._short_writes
             self._short_writes.append(write)
             writes = self._short_writes
         if first:
             running = loop.run_in_executor(self._writer_pool, self._timed(self._run_short_writes))
-            running.add_done_callback(lambda running: set_outcomes(writes, running))
+            running.add_done_callback(lambda running: _set_outcomes(writes, running))
         result: T = await write.future
         return result
 
@@ -187,7 +197,7 @@ class SqliteDatabase:
         with _translate_disk_errors(self.path), engine.begin() as conn:
             return query(conn)
 
-    def _run_short_writes(self) -> list[Outcome]:
+    def _run_short_writes(self) -> list[_Outcome]:
         """Run all waiting changes in one transaction. If it fails as a whole, each of them has failed."""
         with self._short_writes_lock:
             writes, self._short_writes = self._short_writes, []
@@ -203,7 +213,7 @@ class SqliteDatabase:
                 for write in writes
             ]
 
-    def _try(self, conn: Connection, change: Query[Any]) -> Outcome:
+    def _try(self, conn: Connection, change: Query[Any]) -> _Outcome:
         """Run one of several changes. If it fails, it alone is undone.
 
         A savepoint for each costs as much as two statements, so changes are tried without them first.
@@ -534,6 +544,19 @@ def append_sql(rows: int) -> str:
 def _stale_turns(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:
     epochs = dict(raw.execute("SELECT key, epoch FROM turns WHERE state = 'running'"))
     return tuple(batch.turn for batch in batches if epochs.get(batch.turn) != batch.epoch)
+
+
+def _set_outcomes(writes: Sequence[_ShortWrite], running: asyncio.Future[list[_Outcome]]) -> None:
+    """Pass the results of a transaction to the tasks that wait for them."""
+    error = running.exception()
+    outcomes = running.result() if error is None else [(None, error)] * len(writes)
+    for write, (result, write_error) in zip(writes, outcomes, strict=True):
+        if write.future.done():  # its task was cancelled
+            continue
+        if write_error is None:
+            write.future.set_result(result)
+        else:
+            write.future.set_exception(write_error)
 
 
 @contextmanager

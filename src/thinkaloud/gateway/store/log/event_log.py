@@ -39,7 +39,7 @@ from thinkaloud.gateway.store.log.log_config import (
     LogConfig,
 )
 from thinkaloud.gateway.store.log.log_writer import LogWriter
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.search.index import index_rest
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, insert, select, update
 
-from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
+from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.rows import TurnState
 from thinkaloud.gateway.store.schema import nodes, turns

@@ -24,7 +24,7 @@ from thinkaloud.gateway.store.queries.sessions import drop_old_imports, drop_par
 from thinkaloud.gateway.store.queries.turns import with_session
 from thinkaloud.gateway.store.rows import Session, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import turns
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.search.index import index_rest
 
 INTERRUPTED_MESSAGE = (
     "The gateway stopped before this turn ended. The response so far is kept. Ask again to continue."

@@ -12,6 +12,9 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+IndexEntry = dict[str, int | str]
+"""What the full-text index of every engine gets of a text: `key`, `norm` (normalized text) and `tags`."""
+
 RULES_VERSION = 2
 FOLD_VERSION = f"{RULES_VERSION}, Unicode {unicodedata.unidata_version}"
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from thinkaloud.gateway.store.engine.many_rows import insert_rows
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 from thinkaloud.gateway.store.search.query import Phrase
 
 # The `ascii` tokenizer splits normalized text at its spaces and leaves all other characters unchanged.
