@@ -47,8 +47,7 @@ from thinkaloud.gateway.store.engine.postgres import (
     open_postgres_snapshot,
 )
 from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, escape, public_name, unescape
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.queries.figures import EndedTurn, save_figures
 from thinkaloud.gateway.store.queries.messages import messages_of

@@ -26,8 +26,7 @@ from thinkaloud.core.transcript import fold_entries
 from thinkaloud.gateway.store.engine.database import DatabaseInUse, NotSaved, Query
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
 from thinkaloud.gateway.store.log.archive import encode_entry
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import CommitStats, LogConfig
+from thinkaloud.gateway.store.log.event_log import CommitStats, EventLog, LogConfig
 from thinkaloud.gateway.store.queries import sessions, turns, users
 from thinkaloud.gateway.store.queries.keys import KeyReserve
 from thinkaloud.gateway.store.queries.values import new_id

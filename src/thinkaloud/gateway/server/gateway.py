@@ -38,8 +38,7 @@ from thinkaloud.gateway.server.turns.titles import TitleWriter
 from thinkaloud.gateway.store.engine.coordination import Wakeup
 from thinkaloud.gateway.store.engine.database import Database, FailureLog, NotSaved, Query
 from thinkaloud.gateway.store.log import finish
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.queries import users
 from thinkaloud.gateway.store.queries.delete import erase_deleted, erase_once
 from thinkaloud.gateway.store.queries.values import store_fact
