@@ -91,6 +91,11 @@ class LiveLog:
         """Whether every line is either on disk and published, or waits for its commit."""
         return self.state is LogState.OPEN or self.state is LogState.NEW
 
+    @property
+    def drained(self) -> int:
+        """The last entry that does not wait for its commit any more."""
+        return self.last - len(self._pending)
+
     def add(self, line: bytes, *, last: bool) -> int:
         """Add a line that waits for its commit; return the number of waiting bytes."""
         if self.complete:
@@ -142,8 +147,7 @@ class LiveLog:
             self.move(LogEvent.STARTED)
         self.saved = batch.last_seq
         if self.state is LogState.UNSAVED and self.saved >= self.published:
-            all_saved = self.saved == self.last - len(self._pending)
-            self.move(LogEvent.SAVED if all_saved else LogEvent.CAUGHT_UP)
+            self.move(LogEvent.SAVED if self.saved == self.drained else LogEvent.CAUGHT_UP)
 
     def missing_batch(self, stored: int) -> Batch:
         """Return what was saved after the entry `stored`, to be saved again: the database lacks it now."""
@@ -162,7 +166,7 @@ class LiveLog:
         self.published = first + len(lines) - 1
         if self.published > self.saved:
             self.move(LogEvent.SHOWN)
-        elif self.state is LogState.IN_FLIGHT or self.state is LogState.UNSAVED:
+        elif self.state is LogState.IN_FLIGHT and self.published == self.drained:
             self.move(LogEvent.PUBLISHED)
         while self._cached_bytes > cached_bytes and len(self._cached) > 1:
             oldest, old_lines, size = self._cached[0]

@@ -91,7 +91,6 @@ MOVES: dict[LogState, dict[LogEvent, LogState]] = {
     LogState.UNSAVED: {
         LogEvent.DRAINED: LogState.UNSAVED,
         LogEvent.STARTED: LogState.UNSAVED,
-        LogEvent.PUBLISHED: LogState.OPEN,
         LogEvent.SHOWN: LogState.UNSAVED,
         LogEvent.CAUGHT_UP: LogState.IN_FLIGHT,
         LogEvent.SAVED: LogState.OPEN,
