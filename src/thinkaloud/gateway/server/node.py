@@ -173,14 +173,16 @@ class GatewayNode:
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
         failures = FailureLog(logger, "ending turns without a writer")
+        sweep_failures = FailureLog(logger, "looking for forgotten turns")
         swept_at_s = time.monotonic()
         while True:
             await asyncio.sleep(self._retry_wait_s() if failures.failing else self._look_s)
-            with failures.attempt():
-                # The half: a clock with long ticks may say that the sleep was a little shorter.
-                if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
-                    swept_at_s = time.monotonic()
+            # The half: a clock with long ticks may say that the sleep was a little shorter.
+            if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
+                swept_at_s = time.monotonic()
+                with sweep_failures.attempt():  # the turns of a dead gateway do not wait for it
                     await self._sweep()
+            with failures.attempt():
                 await self._end_abandoned()
 
     def _retry_wait_s(self) -> float:
