@@ -21,12 +21,13 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import Pool, QueuePool, StaticPool
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
 from thinkaloud.gateway.store.engine.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_holder, lock_path
+from thinkaloud.gateway.store.engine.many_rows import grouped
 from thinkaloud.gateway.store.engine.sqlite_pages import pages_with_remains, zero_unused_space
 from thinkaloud.gateway.store.migrations.migrate import migrate
 from thinkaloud.gateway.store.search import sqlite as search_sqlite
@@ -44,10 +45,6 @@ PAGES_PER_ERASURE = 1_000
 """The most pages in which one step zeroes unused space."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
-
-APPEND_ROWS = 128
-"""The most rows of one INSERT. The driver gives up the interpreter lock for every statement that it runs, and
-waits for the event loop to get it back: a statement per row would make a commit wait for each of its rows."""
 
 
 class _ShortWrite(NamedTuple):
@@ -202,16 +199,21 @@ class SqliteDatabase:
         with self._short_writes_lock:
             writes, self._short_writes = self._short_writes, []
         try:
-            with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
-                return [(None if write.future.cancelled() else write.change(conn), None) for write in writes]
+            return self._run_together(writes, lambda conn, change: (change(conn), None))
         except Exception:
             if len(writes) == 1:
                 raise
+        return self._run_together(writes, self._try)
+
+    def _run_together(
+        self, writes: Sequence[_ShortWrite], run: Callable[[Connection, Query[Any]], _Outcome]
+    ) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
         with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
-            return [
-                (None, None) if write.future.cancelled() else self._try(conn, write.change)
-                for write in writes
-            ]
+            for write in writes:
+                cancelled = write.future.cancelled()
+                outcomes.append((None, None) if cancelled else run(conn, write.change))
+        return outcomes
 
     def _try(self, conn: Connection, change: Query[Any]) -> _Outcome:
         """Run one of several changes. If it fails, it alone is undone.
@@ -237,7 +239,7 @@ class SqliteDatabase:
         with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             raw = _raw(conn)
             started = [self._start(conn, batch.start) for batch in batches if batch.start]
-            added = sum(_insert_batches(raw, group) for group in _insert_groups(filled))
+            added = sum(_insert_batches(raw, group) for group in grouped(filled))
             stale = () if all(started) and added == len(filled) else _stale_turns(raw, batches)
         self._check_wal()
         return stale
@@ -460,14 +462,11 @@ def _engine(path: Path, *, writes: bool, full_sync: bool = False) -> Engine:
             check_same_thread=False,
         )
 
-    pool = (
-        StaticPool(connect)
-        if writes
-        else QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
-    )
-    engine = create_engine(
-        "sqlite://", pool=pool, hide_parameters=True
-    )  # parameters are users' texts: not for error messages
+    pool: Pool = StaticPool(connect)
+    if not writes:
+        pool = QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
+    # Parameters are users' texts: not for error messages.
+    engine = create_engine("sqlite://", pool=pool, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _on_connect(raw: sqlite3.Connection, _: object) -> None:
@@ -514,18 +513,11 @@ def _empty_wal(raw: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
-    """Split batches into groups whose sizes are powers of two, so that only a few statements are prepared."""
-    start = 0
-    while left := len(batches) - start:
-        size = min(APPEND_ROWS, 1 << (left.bit_length() - 1))
-        yield batches[start : start + size]
-        start += size
-
-
 def _insert_batches(raw: sqlite3.Connection, batches: Sequence[Batch]) -> int:
     """Insert a row for each batch whose turn still has the batch's epoch; return the number of rows."""
-    values = [value for b in batches for value in (b.turn, b.epoch, b.first_seq, b.last_seq, b.entries)]
+    values: list[int | bytes] = []
+    for batch in batches:
+        values += batch.turn, batch.epoch, batch.first_seq, batch.last_seq, batch.entries
     return raw.execute(append_sql(len(batches)), values).rowcount
 
 

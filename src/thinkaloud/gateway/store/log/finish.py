@@ -96,12 +96,11 @@ def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
 
 def finished_from_lines(turn: Turn, end: Event, lines: Iterable[bytes]) -> FinishedTurn:
     """Prepare a turn for saving that was folded from these lines and ended with this event."""
-    texts = (
-        text for block in turn.blocks for text in (block.name, block.text, block.result, block.error) if text
-    )
-    return FinishedTurn(
-        turn, state_of(end), answer_rows(turn), tuple(compress_lines(lines)), normalize_texts(texts)
-    )
+    texts: list[str] = []
+    for block in turn.blocks:
+        texts += filter(None, (block.name, block.text, block.result, block.error))
+    chunks = tuple(compress_lines(lines))
+    return FinishedTurn(turn, state_of(end), answer_rows(turn), chunks, normalize_texts(texts))
 
 
 def save_finished(

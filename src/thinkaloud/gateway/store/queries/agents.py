@@ -34,12 +34,10 @@ MAX_SPEC_CHARACTERS = 1_000_000
 def _unbounded_spec() -> type[msgspec.Struct]:
     """Return `AgentSpec` without bounds: a stored agent stays readable when a bound is narrowed."""
     hints = get_type_hints(AgentSpec)  # drops the annotations that hold the bounds
-    fields = [
-        (field.name, hints[field.name])
-        if field.default is msgspec.NODEFAULT
-        else (field.name, hints[field.name], field.default)
-        for field in msgspec.structs.fields(AgentSpec)
-    ]
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(AgentSpec):
+        default = () if field.default is msgspec.NODEFAULT else (field.default,)
+        fields.append((field.name, hints[field.name], *default))
     return msgspec.defstruct("StoredSpec", fields, kw_only=True)
 
 

@@ -194,8 +194,10 @@ def add_assistants(conn: Connection, turn: TurnRow, assistants: Iterable[str]) -
 
 def normalized_texts(messages: Iterable[UserMessage | ToolMessage]) -> dict[str, str]:
     """Return the searchable texts of messages as search indexes them. Takes time, so not within a write."""
-    values = map(_message_values, messages)
-    return normalize_texts(str(value[name]) for value in values for name in ("name", "content"))
+    texts: list[str] = []
+    for values in map(_message_values, messages):
+        texts += str(values["name"]), str(values["content"])
+    return normalize_texts(texts)
 
 
 def find_repeated(

@@ -243,11 +243,11 @@ def _kind_of_block(block: Block) -> SearchKind:
 
 def index_entries(conn: Connection, message_keys: Collection[int]) -> list[IndexEntry]:
     """Return what the index holds of these messages. It reads only, so it needs no writer."""
-    return [
-        _index_entry(row, {})
-        for batch in _batches(message_keys)
-        for row in conn.execute(SEARCH_ROWS.where(search_rows.c.message.in_(padded(batch))))
-    ]
+    entries: list[IndexEntry] = []
+    for batch in _batches(message_keys):
+        rows = conn.execute(SEARCH_ROWS.where(search_rows.c.message.in_(padded(batch))))
+        entries += [_index_entry(row, {}) for row in rows]
+    return entries
 
 
 def listed_entries(conn: Connection, keys: Collection[int]) -> list[IndexEntry]:
