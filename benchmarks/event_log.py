@@ -29,8 +29,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
 )
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import DEFAULT_LOG_CONFIG
+from thinkaloud.gateway.store.log.event_log import DEFAULT_LOG_CONFIG, EventLog
 from thinkaloud.gateway.store.rows import TurnState
 from thinkaloud.gateway.store.schema import sessions, turns, users, workspaces
 

@@ -16,7 +16,8 @@ from benchmarks.report import Goal, Section, WrongAnswer, table
 from benchmarks.sample_text import words
 from thinkaloud.gateway.store.rows import Owner, SearchKind
 from thinkaloud.gateway.store.schema import messages, metadata, parts, sessions, turns, users, workspaces
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.find import find_hits
 
 TITLE = "Searching"
 WORDS_IN_A_BLOCK = 200
@@ -43,7 +44,7 @@ QUERIES = {
 def fill_database(conn: Connection, blocks: int) -> None:
     """Create blocks of reasoning and answer, ten per turn."""
     metadata.create_all(conn)
-    search.create(conn)
+    search_index.create(conn)
     generator = random.Random(11)
     conn.execute(insert(users), [{"id": f"u{n}", "name": f"u{n}", "created_ms": 0} for n in (1, 2)])
     conn.execute(insert(workspaces), [{"id": "w", "name": "w", "created_ms": 0}])
@@ -55,7 +56,7 @@ def fill_database(conn: Connection, blocks: int) -> None:
         conn.execute(insert(turns), [row])
         conn.execute(insert(messages), [{"turn": turn, "position": 0, "role": "assistant"}])
         conn.execute(insert(parts), [_part_row(turn, n, generator) for n in range(BLOCKS_IN_A_TURN)])
-    search.rebuild_index(conn)
+    search_index.rebuild_index(conn)
 
 
 def _part_row(turn: int, number: int, generator: random.Random) -> dict[str, object]:
@@ -101,7 +102,7 @@ def _rows(conn: Connection, rounds: int) -> tuple[list[tuple[str, ...]], float]:
     for name, (query_text, owner) in QUERIES.items():
 
         def search_index(query_text: str = query_text, owner: Owner = owner) -> int:
-            return len(search.find(conn, owner, query_text, kinds=KINDS, limit=20).items)
+            return len(find_hits(conn, owner, query_text, kinds=KINDS, limit=20).items)
 
         def search_like(query_text: str = query_text) -> int:
             pattern = f"%{query_text.strip('*').replace(chr(34), '')}%"

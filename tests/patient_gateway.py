@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.gateway.server import gateway
 from thinkaloud.gateway.server.files.process_pool import Computation, ProcessPool
 from thinkaloud.gateway.server.http.limits import ProcessLimits
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 
 
 class PatientSettings(gateway.Settings, frozen=True, kw_only=True):

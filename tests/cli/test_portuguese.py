@@ -142,7 +142,7 @@ def test_words_of_a_provider_stay_as_they_are(status: int, message: str, remedy:
 
 def findings() -> Iterator[str]:
     """Yield the texts of the findings of `doctor`."""
-    for path in (COMMANDS / "doctor.py", PACKAGE / "gateway/store/engine/postgres_check.py"):
+    for path in (COMMANDS / "doctor.py", PACKAGE / "gateway/store/engine/postgres.py"):
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(function, ast.FunctionDef) and function.name.startswith(("_check", "check")):
                 for node in ast.walk(function):

@@ -23,8 +23,7 @@ from thinkaloud.gateway.server import node
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.engine.postgres import open_postgres
 from thinkaloud.gateway.store.log import follow
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.log.recovery import Reaper, recover
 from thinkaloud.gateway.store.schema import commands, nodes, turns
 

@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 from tests.server.caller import Caller, StreamResult, wait_until
 
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.simulators import run_simulator
 
 SCRIPT = [{"thinking": "again and " * 2_000, "text": "never", "delay_ms": 10}] * 2

@@ -16,8 +16,8 @@ from tests.store.engines import migrated_template
 
 from thinkaloud.cli import main
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.engine.postgres_check import check_postgres
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.engine.postgres import check_postgres
+from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.simulators import run_simulator
 
 

@@ -11,7 +11,7 @@ from tests.postgres_server import shared_server
 from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, wait_until
 from tests.store.log_fixtures import append_all, entries, new_turn, turn_events
 
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.gateway.store.log.recovery import Reaper, recover
 
 CALM = node_settings(lease_s=60.0)

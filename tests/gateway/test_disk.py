@@ -17,7 +17,7 @@ from tests.server.caller import quick_settings
 from tests.server.caller import start_gateway as calling_in_process
 
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 
 MODEL = "r300-c300-ms10"
 BRIEF = "r3-c3-ms5"

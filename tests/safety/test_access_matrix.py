@@ -23,7 +23,8 @@ from tests.safety.gateway_under_test import (
 
 from thinkaloud.gateway.server.http.route import ApiRoute
 from thinkaloud.gateway.server.http.routes import ROUTES
-from thinkaloud.gateway.store.queries import ids, users
+from thinkaloud.gateway.store.queries import users
+from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import Owner
 
 TITLE, PROMPT, THOUGHT, ANSWER, AGENT = "owntitle", "ownprompt", "ownthought", "ownanswer", "ownagent"
@@ -232,7 +233,7 @@ def _check_access(
     )
     assert not _leaked_texts(response, resources, shared=role == "neighbour" and key(route) in SHARED)
     if response.status == 404:
-        unknown_resources = OwnedResources(ids.new("ses"), ids.new("trn"), ids.new("agt"))
+        unknown_resources = OwnedResources(new_id("ses"), new_id("trn"), new_id("agt"))
         assert response.body == send_request(route.method, unknown_resources.path(route)).body
     if response.status == 401:
         assert (response.code, response.headers["www-authenticate"]) == ("unauthorised", "Bearer")

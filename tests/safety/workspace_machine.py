@@ -24,7 +24,8 @@ from tests.safety.gateway_under_test import (
     HttpResponse,
 )
 
-from thinkaloud.gateway.store.queries import ids, users
+from thinkaloud.gateway.store.queries import users
+from thinkaloud.gateway.store.queries.values import new_id
 
 USERS = ("ana", "ben", "eve")
 WORKSPACES = ("red", "blue")
@@ -143,7 +144,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def check_refused(self, member: Member, method: str, path: str, name: str, body: Any = None) -> None:
         """Check that a foreign id gets exactly the response of an unknown id."""
         response = self.request(member, method, path.format(name), body)
-        unknown_response = self.request(member, method, path.format(ids.new(name.partition("_")[0])), body)
+        unknown_response = self.request(member, method, path.format(new_id(name.partition("_")[0])), body)
         assert (response.status, response.body) == (404, unknown_response.body)
         assert response.headers | {"date": ""} == unknown_response.headers | {"date": ""}
 
@@ -328,7 +329,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     ) -> None:
         """Check that a foreign id in a body is as unknown as a random one."""
         agent_id = body[field] if isinstance(body[field], str) else body[field][0]
-        unknown_id = ids.new("agt")
+        unknown_id = new_id("agt")
         response = self.request(member, method, path, body)
         unknown_response = self.request(
             member, method, path, body | {field: unknown_id if body[field] == agent_id else [unknown_id]}
@@ -394,7 +395,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         else:
             self.action_counts["go elsewhere, foreign"] += 1
             unknown_response = self.gateway.request(
-                "GET", "/api/sessions", headers=[credential, (workspace_header[0], ids.new("wsp"))]
+                "GET", "/api/sessions", headers=[credential, (workspace_header[0], new_id("wsp"))]
             )
             assert (response.status, response.body) == (404, unknown_response.body)
 

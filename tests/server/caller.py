@@ -24,7 +24,7 @@ from thinkaloud.gateway.server.gateway import Gateway, Settings
 from thinkaloud.gateway.server.http.limits import GatewayLimits
 from thinkaloud.gateway.server.run import start_server
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.simulators import Simulator, run_simulator
 
 MODELS = {

@@ -24,8 +24,9 @@ from thinkaloud.gateway.server.http.auth import (
 from thinkaloud.gateway.server.http.peer_process import peer_uid
 from thinkaloud.gateway.server.run import ServeOptions, bind_socket, start_server
 from thinkaloud.gateway.store.engine.sqlite import open_database
-from thinkaloud.gateway.store.queries import agents, ids, sessions, turns, users
+from thinkaloud.gateway.store.queries import agents, sessions, turns, users
 from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, Session, User
 
 Form = Callable[[str], tuple[str, str]]
@@ -395,7 +396,7 @@ def test_foreign_workspace_is_not_found(shared_gateway: GatewayThread) -> None:
 
     assert shared_gateway.request("/who", [bearer(secret)]).json["workspace"] == blue.key
     assert (request_workspace(blue.id), request_workspace(green.id)) == ((200, blue.key), (200, green.key))
-    for foreign in (default.id, ids.new("wsp"), "", "blue", "1", "' OR 1=1 --", "caf\xe9"):
+    for foreign in (default.id, new_id("wsp"), "", "blue", "1", "' OR 1=1 --", "caf\xe9"):
         assert request_workspace(foreign) == (404, 0), foreign
 
 
@@ -451,7 +452,7 @@ def test_foreign_resource_gives_the_same_404_as_a_missing_one(
     stranger: OwnedResources,
 ) -> None:
     """The responses are identical, so that ids of other users cannot be probed."""
-    missing = shared_gateway.request("/of/" + ids.new("ses"), [form(stranger.secret)])
+    missing = shared_gateway.request("/of/" + new_id("ses"), [form(stranger.secret)])
     assert (missing.status, missing.code) == (404, "not_found")
     for other_user in (neighbour, stranger):
         for path, number in owner.paths.items():

@@ -15,7 +15,7 @@ from tests.server.caller import ANSWER, MODELS, SCRIPT, SLOW_SCRIPT, THOUGHT, Ca
 from thinkaloud.core.dialects.openai_chat import parse_request
 from thinkaloud.gateway.server.compatible import place
 from thinkaloud.gateway.server.compatible.history import read_history
-from thinkaloud.gateway.store.queries.client_turns import find_answers
+from thinkaloud.gateway.store.queries.turns import find_answers
 from thinkaloud.gateway.store.rows import Owner
 from thinkaloud.gateway.store.schema import turns
 

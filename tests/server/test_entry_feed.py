@@ -11,7 +11,7 @@ from tests.server.caller import ANSWER, SCRIPT, THOUGHT, start_gateway, wait_unt
 from thinkaloud.core.canon import BlockGrew, Entry
 from thinkaloud.gateway.server.streams import entry_feed
 from thinkaloud.gateway.server.streams.entry_feed import EntryFeed
-from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.log.live import LogSpan
 from thinkaloud.gateway.store.rows import TurnState
 
 

@@ -15,7 +15,7 @@ from thinkaloud.gateway.server.gateway import Gateway
 from thinkaloud.gateway.server.http.routes import ROUTES
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import LogConfig
 
 
 def test_healthz_and_readyz(tmp_path: Path) -> None:

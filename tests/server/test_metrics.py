@@ -6,7 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.parser import text_string_to_metric_families
 
 from thinkaloud.gateway.server.metrics import MEDIA_TYPE, SECONDS_BUCKETS, Metrics
-from thinkaloud.gateway.store.log.log_config import CommitStats
+from thinkaloud.gateway.store.log.event_log import CommitStats
 
 LINE = re.compile(
     r"(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)"

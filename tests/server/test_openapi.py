@@ -12,7 +12,7 @@ from thinkaloud.gateway.server.http import openapi
 from thinkaloud.gateway.server.http.errors import HttpRefusal
 from thinkaloud.gateway.server.http.route import Access, ApiRoute, NoQuery
 from thinkaloud.gateway.server.http.routes import ROUTES
-from thinkaloud.gateway.store.queries import ids
+from thinkaloud.gateway.store.queries.values import new_id
 
 DOCUMENT: dict[str, Any] = json.loads(openapi.document(ROUTES))
 KEYS = [f"{route.method} {route.path}" for route in ROUTES]
@@ -96,9 +96,9 @@ def test_id_patterns_match_real_ids() -> None:
     for route in ROUTES:
         for name, one in parameters(route, "path").items():
             pattern = one["schema"]["pattern"]
-            assert re.search(pattern, ids.new(openapi.ID_PREFIXES[name]))
-            assert not re.search(pattern, ids.new("xyz"))
-            assert not re.search(pattern, ids.new(openapi.ID_PREFIXES[name]) + "a")
+            assert re.search(pattern, new_id(openapi.ID_PREFIXES[name]))
+            assert not re.search(pattern, new_id("xyz"))
+            assert not re.search(pattern, new_id(openapi.ID_PREFIXES[name]) + "a")
 
 
 def test_document_tables_name_existing_routes() -> None:

@@ -34,8 +34,8 @@ from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.core.transcript import BlockStatus, Ending
 from thinkaloud.gateway.server.run import LOCAL_ONLY, bind_socket
 from thinkaloud.gateway.store.engine.database import NotSaved
+from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.gateway.store.log.finish import drop_timing, finished_from_entries, save_imported
-from thinkaloud.gateway.store.log.log_config import LogConfig
 from thinkaloud.gateway.store.log.recovery import Reaper, recover
 from thinkaloud.gateway.store.queries import sessions, turns, users
 from thinkaloud.gateway.store.queries.turns import TurnRequest

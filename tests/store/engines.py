@@ -16,7 +16,7 @@ from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, connect
 from thinkaloud.gateway.store.engine.sqlite import open_database
 from thinkaloud.gateway.store.migrations.migrate import migrate
 from thinkaloud.gateway.store.schema import metadata
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 
 SQLITE, POSTGRES = "sqlite", "postgresql"
 ENGINES = (SQLITE, POSTGRES)
@@ -44,7 +44,7 @@ def _sqlite_in_memory() -> Iterator[Connection]:
     try:
         with engine.begin() as conn:
             metadata.create_all(conn)
-            search.create(conn)
+            search_index.create(conn)
             yield conn
     finally:
         engine.dispose()

@@ -20,8 +20,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.gateway.store.engine.database import Database
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_writer import LogWriter
+from thinkaloud.gateway.store.log.event_log import EventLog, LogWriter
 from thinkaloud.gateway.store.queries import sessions, turns, users
 from thinkaloud.gateway.store.queries.turns import TurnRequest
 from thinkaloud.gateway.store.rows import Owner, TurnRow

@@ -12,8 +12,9 @@ from tests.store.query_fixtures import HOSTILE_TEXTS, new_owner
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.core.context import ContextMode
-from thinkaloud.gateway.store.queries import agents, ids
+from thinkaloud.gateway.store.queries import agents
 from thinkaloud.gateway.store.queries.agents import NotAgentOwner
+from thinkaloud.gateway.store.queries.values import matches_id
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, StoredAgent
 
 
@@ -45,7 +46,7 @@ def test_agent_is_stored_with_all_settings(conn: Connection, ana: Owner) -> None
         context_mode=ContextMode.STRIP,
     )
     made = agents.create(conn, ana, whole, NOW_MS)
-    assert ids.matches("agt", made.id)
+    assert matches_id("agt", made.id)
     assert (made.spec, made.owner, made.created_ms, made.updated_ms) == (whole, ana, NOW_MS, NOW_MS)
     assert agents.get(conn, ana, made.id) == made
     other = msgspec.structs.replace(whole, thinking=False, assistants=())

@@ -34,10 +34,10 @@ from thinkaloud.gateway.store.engine.postgres import open_postgres, open_postgre
 from thinkaloud.gateway.store.engine.sqlite import open_database, open_sqlite_snapshot
 from thinkaloud.gateway.store.log import nodes
 from thinkaloud.gateway.store.queries import agents, preferences, sessions, users
-from thinkaloud.gateway.store.queries.key_counters import key_counters
+from thinkaloud.gateway.store.queries.keys import key_counters
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, Preferences, SearchKind, ThinkingShown
 from thinkaloud.gateway.store.schema import turn_figures, unindexed
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 Output = pytest.CaptureFixture[str]
 AWKWARD = "null \x00 and noncharacter \U0010ffff and 日本語 and é"
@@ -94,7 +94,7 @@ def search_results(conn: Connection) -> list[list[str]]:
     """Return the snippets that searches find."""
     owner = Owner(1, 1)
     questions = "acao", '"answer 1"', "日本", "prom*", "seen", "gone"
-    pages = [search.find(conn, owner, words, kinds=frozenset(SearchKind), limit=99) for words in questions]
+    pages = [find_hits(conn, owner, words, kinds=frozenset(SearchKind), limit=99) for words in questions]
     return [[hit.snippet for hit in page.items] for page in pages]
 
 

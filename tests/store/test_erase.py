@@ -24,10 +24,10 @@ from thinkaloud.gateway.store.engine.sqlite_pages import pages_with_remains, zer
 from thinkaloud.gateway.store.log.event_log import EventLog
 from thinkaloud.gateway.store.queries import agents, sessions, users
 from thinkaloud.gateway.store.queries.delete import delete_session, erase_deleted, erase_once
-from thinkaloud.gateway.store.queries.facts import DELETION_FACT, note_deletion, read_fact
+from thinkaloud.gateway.store.queries.values import DELETION_FACT, note_deletion, read_fact
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, SearchKind, Session
-from thinkaloud.gateway.store.search import search
 from thinkaloud.gateway.store.search import sqlite as search_sqlite
+from thinkaloud.gateway.store.search.find import find_hits
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COMMON_WORDS = (
@@ -131,7 +131,7 @@ def test_deleted_words_are_erased_while_turns_run_and_readers_read(tmp_path: Pat
 def found_sentences(conn: Connection, owner: Owner, texts: list[list[str]]) -> list[bool]:
     """Return for each conversation whether the search finds its last answer."""
     kinds = frozenset({SearchKind.ANSWER})
-    return [bool(search.find(conn, owner, f'"{group[-1]}"', kinds=kinds, limit=1).items) for group in texts]
+    return [bool(find_hits(conn, owner, f'"{group[-1]}"', kinds=kinds, limit=1).items) for group in texts]
 
 
 async def run_turns(database: Database, log: EventLog, sentences: Sentences) -> None:

@@ -29,7 +29,8 @@ from thinkaloud.gateway.store.rows import (
     TurnRow,
     TurnState,
 )
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.find import find_hits
 
 USERS = ("ana", "ben", "eve")
 WORKSPACES = ("default", "lab")
@@ -280,7 +281,7 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule()
     def rebuild_index(self) -> None:
-        search.rebuild_index(self.conn)
+        search_index.rebuild_index(self.conn)
 
     @invariant()
     def everybody_sees_what_is_theirs(self) -> None:
@@ -302,7 +303,7 @@ class IsolationMachine(RuleBasedStateMachine):
     def everybody_finds_what_is_theirs(self, word: str) -> None:
         """Not after each step, which would take most of the time: a wrong index stays wrong to the end."""
         for who, owner in self.owners.items():
-            hits = search.find(self.conn, owner, word, kinds=frozenset(SearchKind), limit=200).items
+            hits = find_hits(self.conn, owner, word, kinds=frozenset(SearchKind), limit=200).items
             assert sorted((hit.kind, hit.session, hit.turn) for hit in hits) == sorted(
                 (kind, session_id, turn)
                 for session_id, session_model in self.sessions_by_owner[who].items()

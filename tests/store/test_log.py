@@ -15,8 +15,7 @@ from tests.store.log_fixtures import append_all, entries, new_turn, read_all, te
 from thinkaloud.core.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
 from thinkaloud.core.transcript import Turn, apply
 from thinkaloud.gateway.store.engine.database import Batch, Database, OnWakeup, Query, T
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import CommitStats, LogConfig
+from thinkaloud.gateway.store.log.event_log import CommitStats, EventLog, LogConfig
 from thinkaloud.gateway.store.queries import turns as turn_queries
 from thinkaloud.gateway.store.schema import turns
 

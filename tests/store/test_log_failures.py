@@ -21,9 +21,8 @@ from tests.store.test_log import (
 from thinkaloud.core.canon import BlockGrew, BlockStarted, Entry, Kind, TurnFailed, TurnStarted
 from thinkaloud.gateway.store.engine.database import Database, NotSaved, Query, T
 from thinkaloud.gateway.store.log.archive import decode_entries, decode_entry, log_lines
-from thinkaloud.gateway.store.log.event_log import EventLog
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.log.finish import drop_timing
-from thinkaloud.gateway.store.log.log_config import LogConfig
 from thinkaloud.gateway.store.log.recovery import Reaper, end_abandoned, recover
 from thinkaloud.gateway.store.queries import turns as turn_queries
 from thinkaloud.gateway.store.queries.messages import messages_of

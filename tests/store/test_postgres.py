@@ -32,6 +32,13 @@ from thinkaloud.gateway.server.files.imports import ImportHeader
 from thinkaloud.gateway.server.handlers.figures import figures_of
 from thinkaloud.gateway.server.handlers.imports import _start_import
 from thinkaloud.gateway.server.http.route import Grant, RouteRequest
+from thinkaloud.gateway.store.engine.coordination import (
+    ALL_TURNS,
+    LOG_CHANNEL,
+    Wakeup,
+    read_wakeup,
+    turns_payload,
+)
 from thinkaloud.gateway.store.engine.database import Batch, NotSaved, Query
 from thinkaloud.gateway.store.engine.postgres import (
     PostgresConfig,
@@ -39,11 +46,8 @@ from thinkaloud.gateway.store.engine.postgres import (
     open_postgres,
     open_postgres_snapshot,
 )
-from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, public_name
-from thinkaloud.gateway.store.engine.postgres_text import escape, unescape
-from thinkaloud.gateway.store.engine.wakeups import ALL_TURNS, LOG_CHANNEL, Wakeup, read_wakeup, turns_payload
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.engine.postgres_connect import TimeLimits, escape, public_name, unescape
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.queries.figures import EndedTurn, save_figures
 from thinkaloud.gateway.store.queries.messages import messages_of
@@ -51,7 +55,8 @@ from thinkaloud.gateway.store.rows import SearchKind, Session, SessionClient, Th
 from thinkaloud.gateway.store.schema import log as log_rows
 from thinkaloud.gateway.store.schema import metadata, search_rows, turn_figures
 from thinkaloud.gateway.store.schema import turns as turn_rows
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.find import find_hits
 
 _MORE_TURNS = (
     "INSERT INTO turns (id, session, position, created_ms, state, writer) SELECT 't' || number, session, "
@@ -108,7 +113,7 @@ def test_nul_and_lone_surrogates_are_read_back() -> None:
         message = messages_of(conn, [turn.key])[turn.key][-1]
         assert (message.thinking, message.content) == (told[:-1], told[:-1])
         assert conn.execute(text("SELECT CAST(:told AS text)"), {"told": told}).scalar() == told
-        hits = search.find(conn, session.owner, "a", kinds=frozenset(SearchKind), limit=5)
+        hits = find_hits(conn, session.owner, "a", kinds=frozenset(SearchKind), limit=5)
         assert [hit.kind for hit in hits.items] == [SearchKind.ANSWER, SearchKind.THOUGHT]
 
 
@@ -119,10 +124,10 @@ def test_text_with_more_words_than_a_tsvector_holds_is_found_exactly() -> None:
         owner = new_owner(conn, "ana")
         turn = ask(conn, new_session(conn, owner), "go").turn
         finish(conn, turn, *block_events(0, Kind.TEXT, f"{long_word} {words}"))
-        search.rebuild_index(conn)  # a long message is indexed after its write
+        search_index.rebuild_index(conn)  # a long message is indexed after its write
 
         def hits(typed: str) -> int:
-            return len(search.find(conn, owner, typed, kinds=frozenset(SearchKind), limit=5).items)
+            return len(find_hits(conn, owner, typed, kinds=frozenset(SearchKind), limit=5).items)
 
         crowded = conn.scalars(text("SELECT crowded FROM search_text ORDER BY key")).all()
         assert crowded == [False, True]

@@ -43,7 +43,7 @@ from thinkaloud.gateway.store.schema import log as log_rows
 from thinkaloud.gateway.store.schema import nodes as node_rows
 from thinkaloud.gateway.store.schema import sessions as session_rows
 from thinkaloud.gateway.store.schema import turns
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 REAPER = Reaper(node="reaper", lease_ms=0)
@@ -251,6 +251,34 @@ def test_turn_that_cannot_be_ended_now_does_not_hold_up_the_others(tmp_path: Pat
     asyncio.run(scenario())
 
 
+class EveryFifthWriteFails(DatabaseWrapper):
+    """A database that refuses every fifth write, whatever it is."""
+
+    write_count = 0
+
+    async def write(self, change: Any) -> Any:
+        self.write_count += 1
+        if self.write_count % 5 == 0:
+            raise NotSaved("The connection was lost.")
+        return await super().write(change)
+
+
+@pytest.mark.parametrize("earlier_writes", range(5))
+def test_one_sweep_ends_all_turns_though_every_fifth_write_fails(tmp_path: Path, earlier_writes: int) -> None:
+    """A turn that failed is tried again at once: each later try would make its readers wait longer."""
+
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+            rows = [await abandoned_turn(database, WHOLE[:3]) for _ in range(20)]
+            failing = EveryFifthWriteFails(database)
+            failing.write_count = earlier_writes
+            swept = [some async for some in end_abandoned(failing, REAPER, now_ms=LATER_MS)]
+            assert {turn for some in swept for turn in some.ended} == {row.id for row in rows}
+            assert [some.error for some in swept if some.error is not None] == []
+
+    asyncio.run(scenario())
+
+
 def test_two_reapers_at_once_end_each_turn_once(tmp_path: Path) -> None:
     """Point 3: no constraint is broken, and one of the two ends the turn."""
 
@@ -292,7 +320,7 @@ def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) ->
         return session
 
     def seen(conn: Connection) -> tuple[int, int]:
-        hits = search.find(conn, me, "17", kinds=frozenset(SearchKind), limit=5)
+        hits = find_hits(conn, me, "17", kinds=frozenset(SearchKind), limit=5)
         return len(sessions.list_page(conn, me, limit=5).items), len(hits.items)
 
     async def scenario() -> None:

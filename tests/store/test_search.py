@@ -22,11 +22,12 @@ from thinkaloud.core.canon import Kind, Refused
 from thinkaloud.core.canon.requests import ToolMessage
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.queries.pages import encode_cursor
-from thinkaloud.gateway.store.queries.texts import storable
+from thinkaloud.gateway.store.queries.values import storable
 from thinkaloud.gateway.store.rows import Owner, SearchHit, SearchKind, Session
 from thinkaloud.gateway.store.schema import facts, messages, search_rows
-from thinkaloud.gateway.store.search import search
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.find import find_hits
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 from thinkaloud.gateway.store.search.query import find_phrases, parse_query
 
 EVERYTHING = frozenset(SearchKind)
@@ -46,7 +47,7 @@ def session(conn: Connection, ana: Owner) -> Session:
 def find(
     conn: Connection, owner: Owner, words: str, kinds: frozenset[SearchKind] = EVERYTHING
 ) -> tuple[SearchHit, ...]:
-    return search.find(conn, owner, words, kinds=kinds, limit=200).items
+    return find_hits(conn, owner, words, kinds=kinds, limit=200).items
 
 
 def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKind, int | None]]:
@@ -177,7 +178,7 @@ def test_search_pages_are_stable_and_newest_first(conn: Connection, ana: Owner) 
     ask(conn, new_session(conn, new_owner(conn, "ben")), "plum")
     turn_ids, after = [], ""
     while True:
-        page = search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
+        page = find_hits(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
         turn_ids += [hit.turn for hit in page.items]
         if not (after := page.next):
             break
@@ -188,9 +189,9 @@ def test_search_pages_are_stable_and_newest_first(conn: Connection, ana: Owner) 
 @pytest.mark.parametrize("after", ["x", encode_cursor((1, 2)), "\x00", "é", *HOSTILE_TEXTS[1:5]])
 def test_invalid_cursor_is_refused(conn: Connection, ana: Owner, after: str) -> None:
     with pytest.raises(Refused, match="not a cursor"):
-        search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
+        find_hits(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
     with pytest.raises(Refused, match="1 to 200"):
-        search.find(conn, ana, "plum", kinds=DEFAULT, limit=0)
+        find_hits(conn, ana, "plum", kinds=DEFAULT, limit=0)
 
 
 def test_search_pages_are_not_shortened_by_other_users_texts(
@@ -202,7 +203,7 @@ def test_search_pages_are_not_shortened_by_other_users_texts(
     for owner in (new_owner(conn, "ben"), lab):
         for _ in range(3):
             ask(conn, new_session(conn, owner), "plum")
-    page = search.find(conn, ana, "plum", kinds=frozenset({SearchKind.PROMPT}), limit=2)
+    page = find_hits(conn, ana, "plum", kinds=frozenset({SearchKind.PROMPT}), limit=2)
     assert [hit.turn for hit in page.items] == mine[::-1]
     assert page.next == ""
 
@@ -223,7 +224,7 @@ def test_search_scope_holds_even_with_a_wrong_index(conn: Connection, ana: Owner
     ask(conn, session, "plum")
     key = conn.scalars(select(search_rows.c.key)).one()
     forged: IndexEntry = {"key": key, "norm": "forged", "tags": f"u{ben.user}w{ben.workspace}prompt"}
-    backend = search._BACKENDS[conn.dialect.name]
+    backend = search_index._BACKENDS[conn.dialect.name]
     if conn.dialect.name == POSTGRES:  # it has one row for each key
         conn.execute(text("DELETE FROM search_text"))
     backend.add(conn, [forged])
@@ -236,8 +237,8 @@ def test_removed_messages_leave_no_words_in_the_index(conn: Connection, ana: Own
         finish(conn, turn, *tool_call(0, "lookup", "{}", "got"), *block_events(1, Kind.TEXT, f"answer {at}"))
     assert "acao" in indexed_words(conn)
     keys = conn.scalars(select(messages.c.key)).all()
-    search.remove_messages(conn, keys)
-    search.remove_messages(conn, keys)
+    search_index.remove_messages(conn, keys)
+    search_index.remove_messages(conn, keys)
     assert indexed_words(conn) == []
     assert find(conn, ana, "answer") == ()
     assert conn.execute(select(search_rows)).all() == []
@@ -250,17 +251,17 @@ def test_deleted_session_leaves_no_words_in_the_index(conn: Connection, ana: Own
 
 
 def test_index_of_other_rules_is_rebuilt(conn: Connection, ana: Owner, session: Session) -> None:
-    for at in range(search.BATCH_SIZE // 2 + 1):
+    for at in range(search_index.BATCH_SIZE // 2 + 1):
         exchange(conn, session, f"plum {at}", "a thought", "a pear")
     oldest = select(func.min(messages.c.key)).scalar_subquery()
     # PostgreSQL now has the oldest message behind all others.
     conn.execute(update(messages).where(messages.c.key == oldest).values(name=messages.c.name))
     hits_before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
-    assert search.index_current(conn)
+    assert search_index.index_current(conn)
     conn.execute(update(facts).values(value="0, Unicode 3.0"))
-    assert not search.index_current(conn)
-    search.rebuild_index(conn)
-    assert search.index_current(conn)
+    assert not search_index.index_current(conn)
+    search_index.rebuild_index(conn)
+    assert search_index.index_current(conn)
     assert (find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")) == hits_before
     sessions.delete(conn, ana, session.id)
     assert indexed_words(conn) == []
@@ -268,18 +269,18 @@ def test_index_of_other_rules_is_rebuilt(conn: Connection, ana: Owner, session: 
 
 def test_index_without_version_is_not_current(conn: Connection) -> None:
     conn.execute(delete(facts))
-    assert not search.index_current(conn)
-    search.rebuild_index(conn)
-    assert search.index_current(conn)
+    assert not search_index.index_current(conn)
+    search_index.rebuild_index(conn)
+    assert search_index.index_current(conn)
 
 
 def test_messages_without_words_can_be_indexed(conn: Connection, ana: Owner, session: Session) -> None:
-    search.index_messages(conn, [])
-    search.remove_messages(conn, [])
-    search.remove_messages(conn, [999])
+    search_index.index_messages(conn, [])
+    search_index.remove_messages(conn, [])
+    search_index.remove_messages(conn, [999])
     turn = ask(conn, session, "", "…", "\x00").turn
     finish(conn, turn, *block_events(0, Kind.REASONING, ""))
-    search.remove_messages(conn, conn.scalars(select(messages.c.key)).all())
+    search_index.remove_messages(conn, conn.scalars(select(messages.c.key)).all())
     assert indexed_words(conn) == []
 
 

@@ -19,8 +19,9 @@ from thinkaloud.gateway.store.queries.delete import delete_hidden, delete_sessio
 from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
 from thinkaloud.gateway.store.rows import Owner, SearchKind, Session
 from thinkaloud.gateway.store.schema import messages, parts, search_rows, unindexed
-from thinkaloud.gateway.store.search import index_slices, search
-from thinkaloud.gateway.store.search.index_slices import SLICE_BLOCKS
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.find import find_hits
+from thinkaloud.gateway.store.search.index import SLICE_BLOCKS
 
 
 def alternating_blocks(count: int) -> list[Event]:
@@ -38,7 +39,7 @@ def test_indexing_and_deleting_take_linear_time_in_the_number_of_blocks(conn: Co
         def run() -> None:
             finish(conn, turn, *events)
             message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn == turn.key)).all()
-            search.remove_messages(conn, message_keys)
+            search_index.remove_messages(conn, message_keys)
 
         return run
 
@@ -55,7 +56,9 @@ def check_join_of_parts(conn: Connection) -> None:
     session = new_session(conn, new_owner(conn, "ana"))
     finish(conn, ask(conn, session, "go").turn, *alternating_blocks(20))
     assert conn.scalar(select(func.count()).where(parts.c.position != parts.c.number)) == 0
-    plan = "\n".join(row[-1] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {search._SEARCH_ROWS}"))
+    plan = "\n".join(
+        row[-1] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {search_index.SEARCH_ROWS}")
+    )
     assert "SEARCH parts USING PRIMARY KEY" in plan or "SEARCH parts USING INDEX" in plan
     assert "position=?" in plan
 
@@ -111,7 +114,7 @@ def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: py
     def refuse(text: str) -> str:
         raise AssertionError(f"{text!r} was normalized within the write")
 
-    monkeypatch.setattr(search, "normalize_for_index", refuse)
+    monkeypatch.setattr(search_index, "normalize_for_index", refuse)
     request = turns.TurnRequest(messages=TURN_REQUEST.messages, model="m", normalized_texts=normalized)
     turn = turns.start_turn(conn, session, request, now_ms=1, writer="w").turn
     save_finished(conn, turn.key, finished, turn.epoch)
@@ -121,7 +124,7 @@ def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: py
 def hits(conn: Connection, owner: Owner, *words: str) -> list[int]:
     """Return the number of hits of each word."""
     kinds = frozenset((SearchKind.ANSWER, SearchKind.THOUGHT))
-    return [len(search.find(conn, owner, word, kinds=kinds, limit=10).items) for word in words]
+    return [len(find_hits(conn, owner, word, kinds=kinds, limit=10).items) for word in words]
 
 
 def save_long_turn(conn: Connection, blocks: int) -> tuple[Session, int]:
@@ -144,18 +147,18 @@ def test_long_turn_is_indexed_in_slices_and_the_rest_after_a_restart(tmp_path: P
             session, turn = await database.write(partial(save_long_turn, blocks=blocks))
             words = "word0", f"word{SLICE_BLOCKS - 1}", f"word{SLICE_BLOCKS}", f"word{blocks - 1}"
             assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [0, 0, 0, 0]
-            next_slice = partial(index_slices._next_slice, turn=turn, normalized={})
+            next_slice = partial(search_index._next_slice, turn=turn, normalized={})
             with pytest.MonkeyPatch.context() as patch:  # long texts make a slice of fewer blocks
-                patch.setattr(index_slices, "SLICE_CHARS", 1)
+                patch.setattr(search_index, "SLICE_CHARS", 1)
                 one_block = await database.read(next_slice)
             assert one_block is not None
             assert (one_block.until, one_block.last) == (0, False)
             first = await database.read(next_slice)
             assert first is not None
-            await database.write(partial(index_slices._add_slice, index_slice=first))
-            await database.write(partial(index_slices._add_slice, index_slice=first))  # by another task
+            await database.write(partial(search_index._add_slice, index_slice=first))
+            await database.write(partial(search_index._add_slice, index_slice=first))  # by another task
             assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [1, 1, 0, 0]
-            await index_slices.index_rest(database)
+            await search_index.index_rest(database)
             assert await database.read(lambda conn: hits(conn, session.owner, *words)) == [1, 1, 1, 1]
             assert await database.read(lambda conn: conn.scalar(select(func.count(unindexed.c.message)))) == 0
 
@@ -167,10 +170,10 @@ def test_session_deleted_while_it_is_indexed_leaves_no_word_in_the_index(tmp_pat
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             session, turn = await database.write(partial(save_long_turn, blocks=2 * SLICE_BLOCKS))
-            first = await database.read(partial(index_slices._next_slice, turn=turn, normalized={}))
+            first = await database.read(partial(search_index._next_slice, turn=turn, normalized={}))
             assert first is not None
             await database.write(lambda conn: sessions.hide_for_deletion(conn, session.owner, session.id))
-            await database.write(partial(index_slices._add_slice, index_slice=first))
+            await database.write(partial(search_index._add_slice, index_slice=first))
             await delete_hidden(database, session)
             assert await database.write(indexed_words) == []
 

@@ -17,12 +17,13 @@ from tests.store.query_fixtures import (
 )
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.queries import ids, sessions
+from thinkaloud.gateway.store.queries import sessions
 from thinkaloud.gateway.store.queries.pages import MAX_PAGE_ITEMS, encode_cursor
 from thinkaloud.gateway.store.queries.sessions import TurnRunning
+from thinkaloud.gateway.store.queries.values import matches_id
 from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TitleSource
 from thinkaloud.gateway.store.schema import log, messages, parts, search_rows, turns
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_session_is_created_with_its_fields(conn: Connection, ana: Owner) -> Non
         "agt_x",
         "demo",
     )
-    assert ids.matches("ses", made.id)
+    assert matches_id("ses", made.id)
     assert sessions.get(conn, ana, made.id) == made
     assert new_session(conn, ana).titled_by is TitleSource.NOBODY
 
@@ -150,7 +151,7 @@ def test_delete_session_removes_all_its_rows(conn: Connection, ana: Owner) -> No
     assert sessions.delete(conn, ana, deleted_session.id)
     assert not sessions.delete(conn, ana, deleted_session.id)
     assert sessions.get(conn, ana, deleted_session.id) is None
-    hits = search.find(conn, ana, "pears", kinds=frozenset(SearchKind), limit=9).items
+    hits = find_hits(conn, ana, "pears", kinds=frozenset(SearchKind), limit=9).items
     assert [hit.session for hit in hits] == [stays.id]
     row_counts = [
         len(conn.execute(select(table)).all()) for table in (turns, messages, parts, search_rows, log)

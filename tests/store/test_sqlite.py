@@ -28,7 +28,7 @@ from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION, SCRIPTS
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.queries.messages import messages_of
 from thinkaloud.gateway.store.schema import metadata
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 
 
 def test_second_gateway_is_refused_but_a_guest_is_not(tmp_path: Path) -> None:
@@ -263,5 +263,5 @@ def test_lists_of_any_length_share_a_few_prepared_statements() -> None:
             sessions.running_among(conn, keys)
             messages_of(conn, keys)
             users.valid_tokens(conn, [b"%d" % key for key in keys])
-            search.listed_entries(conn, keys)
+            search_index.listed_entries(conn, keys)
         assert len(statements) <= 4 * 10

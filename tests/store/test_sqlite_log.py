@@ -26,10 +26,10 @@ from thinkaloud.core.transcript import fold_entries
 from thinkaloud.gateway.store.engine.database import DatabaseInUse, NotSaved, Query
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
 from thinkaloud.gateway.store.log.archive import encode_entry
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import CommitStats, LogConfig
-from thinkaloud.gateway.store.queries import ids, sessions, turns, users
-from thinkaloud.gateway.store.queries.key_reserve import KeyReserve
+from thinkaloud.gateway.store.log.event_log import CommitStats, EventLog, LogConfig
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.queries.keys import KeyReserve
+from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import SessionClient, TurnRow, TurnState
 
 
@@ -128,7 +128,7 @@ class UnsavedTurn(NamedTuple):
 async def unsaved_turn(database: SqliteDatabase, reserve: KeyReserve) -> UnsavedTurn:
     owner = await database.write(lambda conn: users.ensure_local(conn, NOW_MS))
     session_key, turn_key = await reserve.take()
-    request = msgspec.structs.replace(TURN_REQUEST, first=True, parent=None, key=turn_key, id=ids.new("trn"))
+    request = msgspec.structs.replace(TURN_REQUEST, first=True, parent=None, key=turn_key, id=new_id("trn"))
 
     def save(conn: Connection) -> None:
         new = sessions.NewClientSession(

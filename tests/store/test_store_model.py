@@ -36,7 +36,7 @@ from thinkaloud.gateway.store.queries.messages import messages_of
 from thinkaloud.gateway.store.queries.sessions import TurnRunning
 from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
 from thinkaloud.gateway.store.rows import Preferences, SearchKind, Session, TurnRow, TurnState
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 WORDS = ("apple", "Ação", "中文", "x-y", "½")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -207,7 +207,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(owner=st.integers(0, 1), word=st.sampled_from(WORDS))
     def search_for(self, owner: int, word: str) -> None:
         kinds = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})
-        page = self._read(lambda conn: search.find(conn, self._owners[owner], word, kinds=kinds, limit=200))
+        page = self._read(lambda conn: find_hits(conn, self._owners[owner], word, kinds=kinds, limit=200))
         told = [turn for session in self._own(owner) for turn in session.turns]
         expected = [(SearchKind.PROMPT, turn.row.id) for turn in told if word in turn.prompt.split()]
         expected += [

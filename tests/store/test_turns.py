@@ -15,14 +15,15 @@ from tests.store.query_fixtures import (
 
 from thinkaloud.core.canon import Kind, Refused
 from thinkaloud.core.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.gateway.store.queries import ids, sessions, turns
+from thinkaloud.gateway.store.queries import sessions, turns
 from thinkaloud.gateway.store.queries.pages import encode_cursor
 from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
 from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.gateway.store.queries.values import matches_id
 from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TurnState
 from thinkaloud.gateway.store.schema import messages
 from thinkaloud.gateway.store.schema import turns as turn_rows
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: 
     started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me")
     turn = started.turn
     assert started.new
-    assert ids.matches("trn", turn.id)
+    assert matches_id("trn", turn.id)
     assert (turn.session, turn.position, turn.state, turn.epoch) == (session.key, 0, TurnState.RUNNING, 0)
     assert (turn.agent, turn.model, turn.provider, turn.prefix) == ("agt_x", "demo", "me", "p")
     assert (turn.created_ms, turn.ended_ms) == (NOW_MS, None)
@@ -91,7 +92,7 @@ def test_request_messages_are_returned_unchanged(conn: Connection, ana: Owner, s
 
 def test_prompt_is_searchable_immediately(conn: Connection, ana: Owner, session: Session) -> None:
     turn = ask(conn, session, "Weather in Lima", ToolMessage("c1", "18 C in Lima", "get_weather")).turn
-    hits = search.find(conn, ana, "lima", kinds=frozenset(SearchKind), limit=9).items
+    hits = find_hits(conn, ana, "lima", kinds=frozenset(SearchKind), limit=9).items
     assert [(hit.kind, hit.turn, hit.block) for hit in hits] == [
         (SearchKind.TOOL, turn.id, None),
         (SearchKind.PROMPT, turn.id, None),

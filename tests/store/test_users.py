@@ -17,10 +17,11 @@ from tests.store.query_fixtures import (
 )
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.queries import agents, ids, preferences, sessions, users
+from thinkaloud.gateway.store.queries import agents, preferences, sessions, users
+from thinkaloud.gateway.store.queries.values import matches_id, new_id
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, Preferences, SearchKind
 from thinkaloud.gateway.store.schema import metadata, tokens
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 
 def test_local_user_is_created_once(conn: Connection) -> None:
@@ -100,8 +101,8 @@ def test_remove_user_deletes_all_their_data_and_nothing_else(conn: Connection) -
     users.remove_user(conn, "ana")
     assert [user.name for user in users.list_users(conn)] == ["ben"]
     everything = frozenset(SearchKind)
-    assert search.find(conn, ana, "apples", kinds=everything, limit=9).items == ()
-    assert len(search.find(conn, ben, "apples", kinds=everything, limit=9).items) == 1
+    assert find_hits(conn, ana, "apples", kinds=everything, limit=9).items == ()
+    assert len(find_hits(conn, ben, "apples", kinds=everything, limit=9).items) == 1
     assert len(agents.list_page(conn, ben, limit=9).items) == 1
     row_counts = {table.name: len(conn.execute(select(table)).all()) for table in metadata.sorted_tables}
     rows = {"users": 1, "members": 1, "sessions": 1, "turns": 1, "messages": 2, "parts": 2, "found": 3}
@@ -166,11 +167,11 @@ def test_hostile_names_are_stored_or_refused(conn: Connection, text: str) -> Non
 
 def test_malformed_ids_are_not_looked_up() -> None:
     """S6: 128 random bits."""
-    made = {ids.new("ses") for _ in range(100)}
+    made = {new_id("ses") for _ in range(100)}
     assert len(made) == 100
-    assert all(ids.matches("ses", one) and len(one) == 26 for one in made)
-    assert not any(ids.matches("trn", one) or ids.matches("ses", one + "A") for one in made)
-    assert not any(ids.matches("ses", text) for text in HOSTILE_TEXTS if text != "ses_" + "A" * 22)
+    assert all(matches_id("ses", one) and len(one) == 26 for one in made)
+    assert not any(matches_id("trn", one) or matches_id("ses", one + "A") for one in made)
+    assert not any(matches_id("ses", text) for text in HOSTILE_TEXTS if text != "ses_" + "A" * 22)
 
 
 def test_owner_without_rows_sees_nothing(conn: Connection) -> None:

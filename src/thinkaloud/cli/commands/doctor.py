@@ -163,7 +163,7 @@ def _check_default_model() -> Iterator[tuple[str, str]]:
 
 def _check_database() -> Iterator[tuple[str, str]]:
     if url := database_url():
-        from thinkaloud.gateway.store.engine.postgres_check import check_postgres
+        from thinkaloud.gateway.store.engine.postgres import check_postgres
 
         for passed, text in check_postgres(url):
             yield OK if passed else PROBLEM, text

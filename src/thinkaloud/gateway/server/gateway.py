@@ -35,17 +35,16 @@ from thinkaloud.gateway.server.turns.commands import CommandRouter
 from thinkaloud.gateway.server.turns.preferences import PreferenceStore
 from thinkaloud.gateway.server.turns.registry import TurnRegistry
 from thinkaloud.gateway.server.turns.titles import TitleWriter
+from thinkaloud.gateway.store.engine.coordination import Wakeup
 from thinkaloud.gateway.store.engine.database import Database, FailureLog, NotSaved, Query
-from thinkaloud.gateway.store.engine.wakeups import Wakeup
 from thinkaloud.gateway.store.log import finish
-from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.log.log_config import LogConfig
+from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.queries import users
 from thinkaloud.gateway.store.queries.delete import erase_deleted, erase_once
-from thinkaloud.gateway.store.queries.facts import store_fact
+from thinkaloud.gateway.store.queries.values import store_fact
 from thinkaloud.gateway.store.rows import Owner
-from thinkaloud.gateway.store.search import search
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.index import index_rest
 
 logger = logging.getLogger(__name__)
 
@@ -290,9 +289,9 @@ class Gateway:
 
     async def _update_search_index(self) -> None:
         """Rebuild the search index if another version of Thinkaloud wrote it."""
-        if not await self.database.read(search.index_current):
+        if not await self.database.read(search_index.index_current):
             logger.warning("the search index has another version and is being rebuilt")
-            await self.database.write(search.rebuild_outdated_index)
+            await self.database.write(search_index.rebuild_outdated_index)
         await index_rest(self.database)
 
     async def _check_writable(self) -> None:

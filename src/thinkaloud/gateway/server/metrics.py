@@ -17,7 +17,7 @@ from prometheus_client import (
 )
 from prometheus_client.metrics_core import Metric
 
-from thinkaloud.gateway.store.log.log_config import CommitStats
+from thinkaloud.gateway.store.log.event_log import CommitStats
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)

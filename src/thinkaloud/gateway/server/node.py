@@ -31,7 +31,8 @@ from thinkaloud.gateway.store.log.recovery import (
     leftover_turns,
     recover,
 )
-from thinkaloud.gateway.store.queries import ids, sessions
+from thinkaloud.gateway.store.queries import sessions
+from thinkaloud.gateway.store.queries.values import new_id
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
@@ -67,7 +68,7 @@ class GatewayNode:
     """The identity and the lease of one gateway process."""
 
     def __init__(self, gateway: "Gateway") -> None:
-        self.id = ids.new("gtw")
+        self.id = new_id("gtw")
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._gateway = gateway
         self._lease_s = gateway.settings.lease_s
@@ -172,14 +173,16 @@ class GatewayNode:
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
         failures = FailureLog(logger, "ending turns without a writer")
+        sweep_failures = FailureLog(logger, "looking for forgotten turns")
         swept_at_s = time.monotonic()
         while True:
             await asyncio.sleep(self._retry_wait_s() if failures.failing else self._look_s)
-            with failures.attempt():
-                # The half: a clock with long ticks may say that the sleep was a little shorter.
-                if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
-                    swept_at_s = time.monotonic()
+            # The half: a clock with long ticks may say that the sleep was a little shorter.
+            if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
+                swept_at_s = time.monotonic()
+                with sweep_failures.attempt():  # the turns of a dead gateway do not wait for it
                     await self._sweep()
+            with failures.attempt():
                 await self._end_abandoned()
 
     def _retry_wait_s(self) -> float:

@@ -34,9 +34,8 @@ from thinkaloud.gateway.server.turns.turn_options import HeldTools, StoredOption
 from thinkaloud.gateway.store.log import finish
 from thinkaloud.gateway.store.log.archive import decode_entries, log_lines
 from thinkaloud.gateway.store.queries import sessions
-from thinkaloud.gateway.store.queries.client_turns import find_answers
 from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest, normalized_texts
+from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest, find_answers, normalized_texts
 from thinkaloud.gateway.store.rows import Owner, Role, Session, SessionClient, TurnRow
 
 if TYPE_CHECKING:

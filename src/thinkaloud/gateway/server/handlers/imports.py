@@ -31,8 +31,8 @@ from thinkaloud.gateway.server.schemas.imports import (
     UnreadPart,
 )
 from thinkaloud.gateway.server.schemas.sessions import SessionBody
+from thinkaloud.gateway.store.engine.coordination import lock_until_commit
 from thinkaloud.gateway.store.engine.database import Database
-from thinkaloud.gateway.store.engine.locks import lock_until_commit
 from thinkaloud.gateway.store.log import finish
 from thinkaloud.gateway.store.log.finish import FinishedTurn
 from thinkaloud.gateway.store.queries import sessions, turns
@@ -40,7 +40,7 @@ from thinkaloud.gateway.store.queries.delete import delete_hidden
 from thinkaloud.gateway.store.queries.messages import answer_rows
 from thinkaloud.gateway.store.queries.turns import TurnRequest
 from thinkaloud.gateway.store.rows import Session, SessionClient, TitleSource
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.search.index import index_rest
 
 
 async def import_sessions(request: RouteRequest) -> RouteResponse:

@@ -34,7 +34,7 @@ from thinkaloud.gateway.store.queries.delete import delete_session
 from thinkaloud.gateway.store.queries.messages import messages_of, sizes_of
 from thinkaloud.gateway.store.queries.pages import encode_cursor
 from thinkaloud.gateway.store.rows import Page, SearchKind, Session, StoredMessage, TurnRow
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 PAGE_CHARS = 4 * 1024 * 1024
 """Of the answers on one page of messages. A longer page would take hundreds of megabytes to build."""
@@ -314,7 +314,7 @@ async def search_sessions(request: RouteRequest) -> HitPage:
             "Leave `thoughts` out of the scope."
         )
     page = await request.gateway.database.read(
-        lambda conn: search.find(
+        lambda conn: find_hits(
             conn, request.owner, query.q, kinds=kinds, limit=query.limit, after=query.after
         )
     )

@@ -28,7 +28,7 @@ from thinkaloud.core.view import (
     ThinkingBlock,
 )
 from thinkaloud.gateway.server.schemas.agents import ToolBody
-from thinkaloud.gateway.store.queries.texts import storable
+from thinkaloud.gateway.store.queries.values import storable
 from thinkaloud.gateway.store.rows import (
     DEFAULT_EXPAND_KEY,
     Budget,

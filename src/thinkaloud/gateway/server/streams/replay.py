@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.log.live import LogSpan
 
 MAX_GAP_MS = 5_000
 """The longest gap in a replay. A tool that ran for an hour must not stall it."""

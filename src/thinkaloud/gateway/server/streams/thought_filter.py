@@ -33,7 +33,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.transcript import CALL_KINDS, Turn, apply, fold_entries, unfold
 from thinkaloud.gateway.store.log.archive import decode_entries, encode_entry
-from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.log.live import LogSpan
 from thinkaloud.gateway.store.rows import ThinkingShown, TurnRow
 
 NOTICE = NoticeGiven("thinking_hidden", "The operator of this gateway does not show you the thinking.")

@@ -27,7 +27,7 @@ from thinkaloud.gateway.server.turns.running_turn import entries_so_far
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.log.archive import decode_entry
 from thinkaloud.gateway.store.log.finish import INTERRUPTED
-from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.log.live import LogSpan
 from thinkaloud.gateway.store.queries import turns
 from thinkaloud.gateway.store.rows import ThinkingShown, TurnRow, TurnState
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.server.http.errors import Conflict, ServiceUnavailable
 from thinkaloud.gateway.server.turns.registry import TURN_ENDED
+from thinkaloud.gateway.store.engine.coordination import Wakeup
 from thinkaloud.gateway.store.engine.database import FailureLog, NotSaved
-from thinkaloud.gateway.store.engine.wakeups import Wakeup
 from thinkaloud.gateway.store.log import commands
 from thinkaloud.gateway.store.log.commands import CommandKind, CommandRow, TurnCommand
 from thinkaloud.gateway.store.queries import turns

@@ -7,9 +7,10 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.gateway.store.engine.database import Query
-from thinkaloud.gateway.store.queries import ids, turns
-from thinkaloud.gateway.store.queries.key_reserve import KeyReserve
+from thinkaloud.gateway.store.queries import turns
+from thinkaloud.gateway.store.queries.keys import KeyReserve
 from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import Session
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class FirstTurns:
         """Return the turn, and the change that saves it with its session."""
         session_key, turn_key = await self._key_reserve.take()
         now_ms, writer = self._gateway.now_ms(), self._gateway.node.id
-        request = msgspec.structs.replace(request, key=turn_key, id=ids.new("trn"))
+        request = msgspec.structs.replace(request, key=turn_key, id=new_id("trn"))
 
         def save(conn: Connection) -> None:
             session = open_session(conn, session_key)

@@ -38,7 +38,7 @@ from thinkaloud.gateway.server.schemas.sessions import NewTurn
 from thinkaloud.gateway.server.turns.preferences import PreferenceStore
 from thinkaloud.gateway.store.queries import agents, turns
 from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
-from thinkaloud.gateway.store.queries.texts import storable
+from thinkaloud.gateway.store.queries.values import storable
 from thinkaloud.gateway.store.rows import (
     AgentSpec,
     Owner,
@@ -49,7 +49,7 @@ from thinkaloud.gateway.store.rows import (
     StoredMessage,
     TurnRow,
 )
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search.find import find_hits
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
@@ -145,7 +145,7 @@ async def _find_tools(gateway: "Gateway", owner: Owner, names: tuple[str, ...]) 
 def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
     async def search_text(words: str) -> str:
         page = await gateway.database.read(
-            lambda conn: search.find(conn, owner, words, kinds=_SEARCHED_KINDS, limit=MAX_HITS)
+            lambda conn: find_hits(conn, owner, words, kinds=_SEARCHED_KINDS, limit=MAX_HITS)
         )
         hits = (f"{hit.session_title or hit.session} ({hit.kind}): {hit.snippet}" for hit in page.items)
         return "\n".join(hits) or "No matches. Try fewer or other words."

@@ -15,14 +15,14 @@ import msgspec
 from sqlalchemy import Connection, Table, Text, delete, func, insert, inspect, literal, select, text, tuple_
 
 from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.database import Database
-from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
 from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION
-from thinkaloud.gateway.store.queries.facts import read_fact, store_fact
-from thinkaloud.gateway.store.queries.key_counters import key_counters, raise_key_counters
+from thinkaloud.gateway.store.queries.keys import key_counters, raise_key_counters
+from thinkaloud.gateway.store.queries.values import read_fact, store_fact
 from thinkaloud.gateway.store.schema import commands, facts, metadata, nodes, search_rows
-from thinkaloud.gateway.store.search import search
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 
 SOURCE_FACT = "copied_from"
 """In a target whose copy is not complete: the name of its source."""
@@ -151,7 +151,7 @@ async def _copy_table(source: Connection, target: Database, table: Table, show: 
         entries: Sequence[IndexEntry] = ()
         if table is search_rows:
             keys = [row["key"] for row in rows]
-            entries = await asyncio.to_thread(search.listed_entries, source, keys)
+            entries = await asyncio.to_thread(search_index.listed_entries, source, keys)
         await target.write(partial(_add_range, table=table, rows=rows, entries=entries))
         done += len(rows)
         show(table.name, done, of)
@@ -162,7 +162,7 @@ def _add_range(
 ) -> None:
     try:
         conn.execute(insert(table), rows)
-        search.add_entries(conn, entries)
+        search_index.add_entries(conn, entries)
     except UnicodeEncodeError:
         raise Refused(
             f"A text in {table.name} contains half of a surrogate pair, which SQLite cannot store. The "

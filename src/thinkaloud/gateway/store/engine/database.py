@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.core.canon import Refused, ThinkaloudError
-from thinkaloud.gateway.store.engine.wakeups import Wakeup
+from thinkaloud.gateway.store.engine.coordination import Wakeup
 
 T = TypeVar("T")
 Query = Callable[[Connection], T]

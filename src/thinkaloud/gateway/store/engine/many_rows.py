@@ -47,17 +47,20 @@ def insert_rows(
     whose key is there already is passed over.
     """
     suffix = " ON CONFLICT DO NOTHING" if new_only else ""
-    for group in _groups(rows):
+    for group in grouped(rows):
         if conn.dialect.name == "sqlite":
             values = tuple(chain.from_iterable(row.values() for row in group))
             conn.exec_driver_sql(_sqlite_insert(table, tuple(group[0]), len(group), suffix), values)
         else:
             columns = tuple((name, casts.get(name, "")) for name in group[0])
-            values_by_name = {f"c{n}_{name}": row[name] for n, row in enumerate(group) for name in row}
+            values_by_name: dict[str, object] = {}
+            for number, row in enumerate(group):
+                for name, value in row.items():
+                    values_by_name[f"c{number}_{name}"] = value
             conn.execute(_insert_statement(table, columns, len(group), suffix), values_by_name)
 
 
-def _groups(rows: Sequence[Mapping[str, object]]) -> Iterator[Sequence[Mapping[str, object]]]:
+def grouped(rows: Sequence[T]) -> Iterator[Sequence[T]]:
     """Split rows into groups whose sizes are powers of two, so that only a few statements are prepared."""
     start = 0
     while left := len(rows) - start:
@@ -79,7 +82,10 @@ def _insert_statement(
     table: str, columns: tuple[tuple[str, str], ...], count: int, suffix: str
 ) -> TextClause:
     names = ", ".join(f'"{name}"' for name, _ in columns)
-    rows = (f"({', '.join(_parameter(number, *column) for column in columns)})" for number in range(count))
+    rows: list[str] = []
+    for number in range(count):
+        parameters = ", ".join(_parameter(number, name, cast) for name, cast in columns)
+        rows.append(f"({parameters})")
     return text(f'INSERT INTO "{table}" ({names}) VALUES {", ".join(rows)}{suffix}')
 
 

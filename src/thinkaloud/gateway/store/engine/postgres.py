@@ -6,6 +6,7 @@ shares a bounded number of connections, one for each thread.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager
@@ -19,28 +20,40 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from thinkaloud.core.canon import Refused
+from thinkaloud.gateway.store.engine.coordination import (
+    CHANNELS,
+    LOG_CHANNEL,
+    Wakeup,
+    lock_until_commit,
+    read_wakeup,
+    turns_payload,
+)
 from thinkaloud.gateway.store.engine.database import Batch, DatabaseReplaced, NotSaved, OnWakeup, Query, T
-from thinkaloud.gateway.store.engine.locks import lock_until_commit
 from thinkaloud.gateway.store.engine.postgres_connect import (
     RETRYABLE_STATES,
     TimeLimits,
     connect,
+    connect_async,
     connect_to_pooler,
     local_limits,
     public_name,
     read_timeline,
+    read_timeline_async,
     refuse_in_words,
     sql_state,
     translate_errors,
 )
-from thinkaloud.gateway.store.engine.postgres_listen import PostgresListener
-from thinkaloud.gateway.store.engine.wakeups import LOG_CHANNEL, turns_payload
-from thinkaloud.gateway.store.migrations.migrate import load_migrations, migrate, outdated
+from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION, load_migrations, migrate, outdated
 
 logger = logging.getLogger(__name__)
 
 OLDEST_VERSION = 14
+RECONNECT_S = 0.5
+_DEFAULT_LIMITS = TimeLimits()
 _TRIES = 3
+_CLOCK_TOLERANCE_S = 5.0
+_PER_GATEWAY = 13
+"""The connections of one gateway: see `PostgresConfig`."""
 _APPEND_LIMITS = TimeLimits(statement_s=10.0, idle_s=5.0)
 _URGENT_LIMITS = TimeLimits(statement_s=3.0, lock_s=3.0, idle_s=3.0)
 _LONG_LIMITS = TimeLimits(statement_s=600.0)
@@ -79,12 +92,60 @@ class PostgresConfig(msgspec.Struct, frozen=True, kw_only=True):
     long_readers: int = 2
     most_waiting: int = 500
     """Queries that wait for a connection. Further ones are refused at once: they would wait for too long."""
-    limits: TimeLimits = TimeLimits()
+    limits: TimeLimits = _DEFAULT_LIMITS
     pool_url: str = ""
     """The address of a pooler such as PgBouncer in transaction mode, for all but those three; else none."""
 
 
 DEFAULT_POSTGRES_CONFIG = PostgresConfig()
+
+
+class PostgresListener:
+    """Calls back for every notification. `connected` says whether they arrive at present.
+
+    It has a connection of its own. When that breaks it is made again, and the caller is told that
+    notifications may be lost.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._timeline = ""
+        self.connected = False
+
+    @asynccontextmanager
+    async def listen(self, on_wakeup: OnWakeup) -> AsyncIterator[None]:
+        """Listen until the block ends."""
+        task = asyncio.create_task(self._run(on_wakeup), name="thinkaloud-listen")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def _run(self, on_wakeup: OnWakeup) -> None:
+        reported = False
+        while True:
+            try:
+                async with await connect_async(self._url, _DEFAULT_LIMITS, name="listen") as connection:
+                    await self._receive(connection, on_wakeup)
+            except (psycopg.Error, OSError) as error:
+                if self.connected or not reported:
+                    logger.warning("notifications of the database are lost: %s. Reconnecting.", error)
+                self.connected, reported = False, True
+            await asyncio.sleep(RECONNECT_S)
+
+    async def _receive(self, connection: psycopg.AsyncConnection[Any], on_wakeup: OnWakeup) -> None:
+        for channel in CHANNELS:
+            await connection.execute(f"LISTEN {channel}".encode())
+        self.connected = True
+        timeline = await read_timeline_async(connection)
+        if timeline and self._timeline not in ("", timeline):
+            on_wakeup(Wakeup(replaced=True))
+        self._timeline = timeline or self._timeline
+        on_wakeup(Wakeup())
+        on_wakeup(Wakeup(commands=True))
+        async for notification in connection.notifies():
+            on_wakeup(read_wakeup(notification.channel, notification.payload))
 
 
 class PostgresDatabase:
@@ -351,3 +412,66 @@ def _check_server(conn: Connection, url: str) -> None:
             f"The {public_name(url)} has the encoding {encoding}. Create one with UTF-8: "
             "CREATE DATABASE thinkaloud ENCODING 'UTF8' TEMPLATE template0;"
         )
+
+
+def check_postgres(url: str) -> Iterator[tuple[bool, str]]:
+    """Yield whether each check of `thinkaloud doctor` has passed, and what was found. It changes nothing."""
+    with refuse_in_words(url):
+        connection = connect(url, _DEFAULT_LIMITS, name="doctor")
+    with connection:
+        yield from _server_checks(connection, public_name(url))
+        if _scalar(connection, "SELECT to_regclass('alembic_version')") is None:
+            yield True, "There are no tables yet. The first gateway that starts creates them."
+            return
+        yield _check_version(str(_scalar(connection, "SELECT version_num FROM alembic_version")))
+        live = _scalar(
+            connection,
+            "SELECT count(*) FROM nodes WHERE lease_until_ms > extract(epoch FROM clock_timestamp()) * 1000",
+        )
+        yield True, f"{live} gateways use it now."
+
+
+def _server_checks(connection: psycopg.Connection[Any], name: str) -> Iterator[tuple[bool, str]]:
+    version = connection.info.server_version // 10_000
+    yield (
+        version >= OLDEST_VERSION,
+        f"The {name} runs PostgreSQL {version}; {OLDEST_VERSION} or newer is needed.",
+    )
+    before_s = time.time()
+    server_s = float(str(_scalar(connection, "SELECT extract(epoch FROM clock_timestamp())")))
+    difference_s = server_s - (before_s + time.time()) / 2
+    yield (
+        abs(difference_s) < _CLOCK_TOLERANCE_S,
+        f"Its clock differs from the one of this machine by {difference_s:.1f} s. Leases follow its "
+        "clock; the times of turns follow yours.",
+    )
+    may_create = bool(_scalar(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"))
+    if may_create:
+        yield True, "Its user may create tables, as every upgrade does."
+    else:
+        yield (
+            False,
+            "Its user may not create tables, so no gateway can start or upgrade. Run as its owner: "
+            "GRANT CREATE ON SCHEMA public TO the user.",
+        )
+    limit = int(str(_scalar(connection, "SHOW max_connections")))
+    yield (
+        limit >= 2 * _PER_GATEWAY,
+        f"It accepts {limit} connections. A gateway opens up to {_PER_GATEWAY}.",
+    )
+
+
+def _check_version(version: str) -> tuple[bool, str]:
+    if version > LATEST_VERSION:
+        return (
+            False,
+            f"Its tables have version {version}; this version knows {LATEST_VERSION}. Upgrade Thinkaloud.",
+        )
+    if version < LATEST_VERSION:
+        return True, f"Its tables have version {version}. The next start migrates them to {LATEST_VERSION}."
+    return True, f"Its tables are up to date (version {version})."
+
+
+def _scalar(connection: psycopg.Connection[Any], query: str) -> object:
+    row = connection.execute(query.encode()).fetchone()
+    return None if row is None else row[0]

@@ -2,6 +2,9 @@
 
 A network that goes silent is noticed within seconds: the connection itself has time limits. The server cannot
 end the statement of a client that it does not hear.
+
+PostgreSQL stores neither NUL nor lone surrogates in texts. Both are escaped, and read back: models send NUL
+now and then, and SQLite keeps it.
 """
 
 import re
@@ -11,13 +14,14 @@ from typing import Any
 
 import msgspec
 import psycopg
+from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import StrDumper, TextLoader
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.database import NotSaved
-from thinkaloud.gateway.store.engine.postgres_text import register_escapes
 
 _NETWORK = {
     "connect_timeout": 5,
@@ -47,6 +51,12 @@ TIMELINE = (
 )
 RETRYABLE_STATES = frozenset({"40001", "40P01"})
 """A change that failed with one of them can be run again: the server has undone it."""
+_ESCAPE = "\U0010ffff"
+"""A noncharacter: no text should have it, and one that does is escaped too."""
+_SHIFT = 0xE000 - 0xD800
+"""Surrogates are written as characters for private use, which follow the escape."""
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff\U0010ffff]")
+_ESCAPED = re.compile("\U0010ffff([0\ue000-\ue7ff\U0010ffff])")
 
 
 class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,3 +216,46 @@ def _fields(url: str) -> dict[str, Any]:
             f"The address of the database is not valid: {hidden}. It looks like "
             "postgresql://USER:PASSWORD@HOST:5432/NAME"
         ) from None
+
+
+def escape(text: str) -> str:
+    """Return a text that PostgreSQL can store."""
+    return _UNSTORABLE.sub(lambda match: _ESCAPE + _escape_character(match[0]), text)
+
+
+def unescape(text: str) -> str:
+    """Return the text that `escape` was given."""
+    return _ESCAPED.sub(lambda match: _unescape_character(match[1]), text) if _ESCAPE in text else text
+
+
+def _escape_character(character: str) -> str:
+    if character == "\x00":
+        return "0"
+    return character if character == _ESCAPE else chr(ord(character) + _SHIFT)
+
+
+def _unescape_character(character: str) -> str:
+    if character == "0":
+        return "\x00"
+    return character if character == _ESCAPE else chr(ord(character) - _SHIFT)
+
+
+class _EscapingDumper(StrDumper):
+    def dump(self, obj: str) -> Any:
+        return super().dump(escape(obj))
+
+
+class _EscapingLoader(Loader):
+    def __init__(self, oid: int, context: Any = None) -> None:
+        super().__init__(oid, context)
+        self._loader = TextLoader(oid, context)
+
+    def load(self, data: Any) -> str:
+        text = self._loader.load(data)
+        return unescape(text if isinstance(text, str) else text.decode())
+
+
+def register_escapes(connection: psycopg.Connection[Any]) -> None:
+    """Escape all texts that this connection sends, and unescape those that it receives."""
+    connection.adapters.register_dumper(str, _EscapingDumper)
+    connection.adapters.register_loader("text", _EscapingLoader)

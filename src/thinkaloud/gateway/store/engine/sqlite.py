@@ -16,18 +16,18 @@ from functools import cache, partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import Pool, QueuePool, StaticPool
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
 from thinkaloud.gateway.store.engine.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_holder, lock_path
-from thinkaloud.gateway.store.engine.short_writes import Outcome, ShortWrite, set_outcomes
+from thinkaloud.gateway.store.engine.many_rows import grouped
 from thinkaloud.gateway.store.engine.sqlite_pages import pages_with_remains, zero_unused_space
 from thinkaloud.gateway.store.migrations.migrate import migrate
 from thinkaloud.gateway.store.search import sqlite as search_sqlite
@@ -46,9 +46,16 @@ PAGES_PER_ERASURE = 1_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
 
-APPEND_ROWS = 128
-"""The most rows of one INSERT. The driver gives up the interpreter lock for every statement that it runs, and
-waits for the event loop to get it back: a statement per row would make a commit wait for each of its rows."""
+
+class _ShortWrite(NamedTuple):
+    """A short change that waits for the writer thread, and the future of its result."""
+
+    change: Query[Any]
+    future: asyncio.Future[Any]
+
+
+_Outcome = tuple[Any, Exception | None]
+"""The result of a short change, or its error."""
 
 
 class SqliteDatabase:
@@ -62,7 +69,7 @@ class SqliteDatabase:
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
         self._long_reader_pool = ThreadPoolExecutor(LONG_READER_THREADS, "thinkaloud-long-reader")
-        self._short_writes: list[ShortWrite] = []
+        self._short_writes: list[_ShortWrite] = []
         self._short_writes_lock = Lock()
         self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
@@ -115,14 +122,14 @@ class SqliteDatabase:
     async def write_short(self, change: Query[T]) -> T:
         """Run a short change, in one transaction with all others that wait for the writer thread."""
         loop = asyncio.get_running_loop()
-        write: ShortWrite = ShortWrite(change, loop.create_future())
+        write: _ShortWrite = _ShortWrite(change, loop.create_future())
         with self._short_writes_lock:
             first = not self._short_writes
             self._short_writes.append(write)
             writes = self._short_writes
         if first:
             running = loop.run_in_executor(self._writer_pool, self._timed(self._run_short_writes))
-            running.add_done_callback(lambda running: set_outcomes(writes, running))
+            running.add_done_callback(lambda running: _set_outcomes(writes, running))
         result: T = await write.future
         return result
 
@@ -187,23 +194,28 @@ class SqliteDatabase:
         with _translate_disk_errors(self.path), engine.begin() as conn:
             return query(conn)
 
-    def _run_short_writes(self) -> list[Outcome]:
+    def _run_short_writes(self) -> list[_Outcome]:
         """Run all waiting changes in one transaction. If it fails as a whole, each of them has failed."""
         with self._short_writes_lock:
             writes, self._short_writes = self._short_writes, []
         try:
-            with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
-                return [(None if write.future.cancelled() else write.change(conn), None) for write in writes]
+            return self._run_together(writes, lambda conn, change: (change(conn), None))
         except Exception:
             if len(writes) == 1:
                 raise
-        with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
-            return [
-                (None, None) if write.future.cancelled() else self._try(conn, write.change)
-                for write in writes
-            ]
+        return self._run_together(writes, self._try)
 
-    def _try(self, conn: Connection, change: Query[Any]) -> Outcome:
+    def _run_together(
+        self, writes: Sequence[_ShortWrite], run: Callable[[Connection, Query[Any]], _Outcome]
+    ) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
+        with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
+            for write in writes:
+                cancelled = write.future.cancelled()
+                outcomes.append((None, None) if cancelled else run(conn, write.change))
+        return outcomes
+
+    def _try(self, conn: Connection, change: Query[Any]) -> _Outcome:
         """Run one of several changes. If it fails, it alone is undone.
 
         A savepoint for each costs as much as two statements, so changes are tried without them first.
@@ -227,7 +239,7 @@ class SqliteDatabase:
         with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             raw = _raw(conn)
             started = [self._start(conn, batch.start) for batch in batches if batch.start]
-            added = sum(_insert_batches(raw, group) for group in _insert_groups(filled))
+            added = sum(_insert_batches(raw, group) for group in grouped(filled))
             stale = () if all(started) and added == len(filled) else _stale_turns(raw, batches)
         self._check_wal()
         return stale
@@ -450,14 +462,11 @@ def _engine(path: Path, *, writes: bool, full_sync: bool = False) -> Engine:
             check_same_thread=False,
         )
 
-    pool = (
-        StaticPool(connect)
-        if writes
-        else QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
-    )
-    engine = create_engine(
-        "sqlite://", pool=pool, hide_parameters=True
-    )  # parameters are users' texts: not for error messages
+    pool: Pool = StaticPool(connect)
+    if not writes:
+        pool = QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
+    # Parameters are users' texts: not for error messages.
+    engine = create_engine("sqlite://", pool=pool, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _on_connect(raw: sqlite3.Connection, _: object) -> None:
@@ -504,18 +513,11 @@ def _empty_wal(raw: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
-    """Split batches into groups whose sizes are powers of two, so that only a few statements are prepared."""
-    start = 0
-    while left := len(batches) - start:
-        size = min(APPEND_ROWS, 1 << (left.bit_length() - 1))
-        yield batches[start : start + size]
-        start += size
-
-
 def _insert_batches(raw: sqlite3.Connection, batches: Sequence[Batch]) -> int:
     """Insert a row for each batch whose turn still has the batch's epoch; return the number of rows."""
-    values = [value for b in batches for value in (b.turn, b.epoch, b.first_seq, b.last_seq, b.entries)]
+    values: list[int | bytes] = []
+    for batch in batches:
+        values += batch.turn, batch.epoch, batch.first_seq, batch.last_seq, batch.entries
     return raw.execute(append_sql(len(batches)), values).rowcount
 
 
@@ -534,6 +536,19 @@ def append_sql(rows: int) -> str:
 def _stale_turns(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:
     epochs = dict(raw.execute("SELECT key, epoch FROM turns WHERE state = 'running'"))
     return tuple(batch.turn for batch in batches if epochs.get(batch.turn) != batch.epoch)
+
+
+def _set_outcomes(writes: Sequence[_ShortWrite], running: asyncio.Future[list[_Outcome]]) -> None:
+    """Pass the results of a transaction to the tasks that wait for them."""
+    error = running.exception()
+    outcomes = running.result() if error is None else [(None, error)] * len(writes)
+    for write, (result, write_error) in zip(writes, outcomes, strict=True):
+        if write.future.done():  # its task was cancelled
+            continue
+        if write_error is None:
+            write.future.set_result(result)
+        else:
+            write.future.set_exception(write_error)
 
 
 @contextmanager

@@ -1,15 +1,18 @@
 """The log of a turn in the database: rows of JSON lines, compressed when the turn has ended."""
 
+import asyncio
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import get_args
+from weakref import WeakValueDictionary
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from thinkaloud.core.canon import Entry, Event
+from thinkaloud.gateway.store.engine.database import Database
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
-from thinkaloud.gateway.store.log.live_log import LogSpan
+from thinkaloud.gateway.store.log.live import LiveLog, LogSpan
 from thinkaloud.gateway.store.rows import TurnState
 from thinkaloud.gateway.store.schema import log, turns
 
@@ -128,6 +131,24 @@ def last_seq(conn: Connection, turn: int) -> int:
     return -1 if last is None else last
 
 
+def stored_positions(conn: Connection, running: Collection[LiveLog]) -> dict[int, int]:
+    """Return the number of the last stored entry of each of these turns that is still the same turn."""
+    keys = [live.turn for live in running]
+    query = select(turns.c.key, turns.c.id, turns.c.epoch).where(
+        turns.c.key.in_(keys), turns.c.state == TurnState.RUNNING
+    )
+    stored = {row.key: (row.id, row.epoch) for row in conn.execute(query)}
+    positions = {}
+    for live in running:
+        if live.turn not in stored:
+            continue
+        stored_id, epoch = stored[live.turn]
+        # A key can be given again after a failover, so the id is compared too, where it is known.
+        if epoch == live.epoch and live.id in ("", stored_id):
+            positions[live.turn] = last_seq(conn, live.turn)
+    return positions
+
+
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk], *, stored: bool = True) -> None:
     """Replace the log of a turn that has ended. `stored` is false if there is none yet."""
     if stored:
@@ -158,3 +179,32 @@ def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:
 def decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:
     """Return the lines of one row."""
     return (zlib.decompress(entries) if packed else entries).split(b"\n")
+
+
+class ArchiveReader:
+    """Reads spans from the database. Readers at the same position share one result, which saves memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._spans: WeakValueDictionary[tuple[int, int], LogSpan] = WeakValueDictionary()
+        self._reads: dict[tuple[int, int], asyncio.Future[LogSpan]] = {}
+
+    async def read(self, turn: int, after: int) -> LogSpan:
+        """Return the stored entries of a turn after this number."""
+        position = turn, after
+        if (known := self._spans.get(position)) is not None:
+            return known
+        pending_read = self._reads.get(position)
+        if pending_read is None:
+            query = self._database.read(lambda conn: read_log(conn, turn, after))
+            pending_read = self._reads[position] = asyncio.ensure_future(query)
+            pending_read.add_done_callback(lambda read: self._forget(position, read))
+        span = await asyncio.shield(pending_read)
+        if span.truncated or span.ended:  # otherwise the next read may return more
+            self._spans[position] = span
+        return span
+
+    def _forget(self, position: tuple[int, int], read: asyncio.Future[LogSpan]) -> None:
+        del self._reads[position]
+        if not read.cancelled():
+            read.exception()  # if all readers have left, nobody else looks at it

@@ -7,9 +7,8 @@ import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
 from thinkaloud.core.canon.events import build_types
-from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
+from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs, wake_for_command
 from thinkaloud.gateway.store.engine.many_rows import padded
-from thinkaloud.gateway.store.engine.wakeups import wake_for_command
 from thinkaloud.gateway.store.schema import commands
 
 

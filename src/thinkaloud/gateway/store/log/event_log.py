@@ -19,29 +19,58 @@ import msgspec
 
 from thinkaloud.core.canon import BlockGrew, Entry, OutOfOrder
 from thinkaloud.core.transcript import Turn
-from thinkaloud.gateway.store.engine.database import (
-    Batch,
-    Database,
-    DatabaseReplaced,
-    NotSaved,
-    Query,
-    in_sequence,
-)
-from thinkaloud.gateway.store.log.archive_reader import ArchiveReader
-from thinkaloud.gateway.store.log.failover import missing_batches, stored_positions
+from thinkaloud.gateway.store.engine.database import Database, NotSaved, Query, in_sequence
+from thinkaloud.gateway.store.log.archive import ArchiveReader, stored_positions
+from thinkaloud.gateway.store.log.commit_queue import Commit, CommitQueue, QueuedBatch
 from thinkaloud.gateway.store.log.finish import finished_from_log, save_finished, save_lines
 from thinkaloud.gateway.store.log.follow import TurnFollower
-from thinkaloud.gateway.store.log.live_log import ENDS, LiveLog, LogSpan
-from thinkaloud.gateway.store.log.log_config import (
-    DEFAULT_LOG_CONFIG,
-    SHORT_LOG_BYTES,
-    CommitStats,
-    LogConfig,
-)
-from thinkaloud.gateway.store.log.log_writer import LogWriter
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.log.live import ENDS, LiveLog, LogSpan
+from thinkaloud.gateway.store.log.states import LogEvent, LogState
+from thinkaloud.gateway.store.search.index import index_rest
 
 logger = logging.getLogger(__name__)
+
+_KIB = 1024
+
+
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the log is committed, and how much is cached in memory."""
+
+    commit_interval_s: float = 0.05
+    """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
+    commit_spacing_s: float = 0.01
+    """The time from one commit to the next. Under load, what is due at once shares commits too."""
+    commit_bytes: int = 4 * _KIB
+    """More waiting bytes of one turn are committed immediately."""
+    cached_bytes: int = 256 * _KIB
+    """Cached for the readers of each running turn. A reader that is further behind reads the database."""
+    max_unsaved_bytes: int = 16 * _KIB * _KIB
+    """Of all turns together while writes fail. Beyond it further text is refused.
+
+    In memory it is about five times as much: a line, its copy in a batch, and the text of the turn.
+    """
+    slow_commit_s: float = 1.0
+    """A commit that takes longer counts as failed: readers get the entries, marked as not saved."""
+    retry_s: float = 1.0
+    """The time between retries of failed writes."""
+    poll_interval_s: float = 0.25
+    """How often a turn without a writer here is polled, where no other process can write it."""
+    follow_poll_s: float = 1.0
+    """How often turns of other gateways are read even if no notification comes."""
+
+
+DEFAULT_LOG_CONFIG = LogConfig()
+
+_SHORT_LOG_BYTES = 16 * _KIB
+"""A log up to this size is compressed by the thread that writes it: another thread would cost more."""
+
+
+class CommitStats(msgspec.Struct, frozen=True):
+    """The size and duration of one commit, for metrics."""
+
+    entries: int
+    size_bytes: int
+    seconds: float
 
 
 class EventLog:
@@ -62,29 +91,26 @@ class EventLog:
         self._archive = ArchiveReader(database)
         self._diverged: set[int] = set()
         """Turns of which readers here have entries that the database does not have and will not get."""
-        self._replaced = False
-        """Whether the running turns must be compared with a database that may lack the last commits."""
         self._unexpected = False
         """Whether the last ended turn could not be saved, for another reason than the disk. Only the first of
         several failures is logged: all turns may fail for the same reason."""
         self._commit_due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._queue: list[Batch] = []
-        self._queue_bytes = 0
-        self._queued_since_s: float | None = None
         self._pending_bytes = 0
         self._pending_since_s: float | None = None
-        self._append: asyncio.Future[tuple[int, ...]] | None = None
-        self._appended_count = 0
-        self.saved = True
-        """Whether all published entries are on disk."""
-        self._commit_task: asyncio.Task[None] | None = None
-        self.follower = (
-            None
-            if database.exclusive
-            else TurnFollower(database, poll_s=config.follow_poll_s, cached_bytes=config.cached_bytes)
+        self._queue = CommitQueue(
+            database,
+            slow_commit_s=config.slow_commit_s,
+            on_change=self._notify_all,
+            on_late_end=self._commit_due.set,
         )
+        self._commit_task: asyncio.Task[None] | None = None
+        self.follower: TurnFollower | None = None
         """Follows the turns of other gateways, where there are any."""
+        if not database.exclusive:
+            self.follower = TurnFollower(
+                database, poll_s=config.follow_poll_s, cached_bytes=config.cached_bytes
+            )
         self._follow_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -104,24 +130,28 @@ class EventLog:
         with suppress(asyncio.CancelledError):
             await self._commit_task
         await self._commit()
-        if self._append is not None:  # a slow disk: wait for it, then save what came meanwhile
-            await asyncio.wait((self._append,))
+        if await self._queue.wait():  # a slow disk: save what came meanwhile
             await self._commit()
+
+    @property
+    def saved(self) -> bool:
+        """Whether all published entries are on disk."""
+        return not self._queue.failing
 
     @property
     def unsaved_bytes(self) -> int:
         """Bytes that are only in memory because writes fail."""
-        return 0 if self.saved else self._queue_bytes
+        return self._queue.size_bytes if self._queue.failing else 0
 
     @property
     def waiting_s(self) -> float:
         """The age of the oldest entry that is not on disk; 0 if all are."""
-        since_s = self._queued_since_s or self._pending_since_s
+        since_s = self._queue.since_s or self._pending_since_s
         return 0.0 if since_s is None else time.monotonic() - since_s
 
     def writer(
         self, turn: int, epoch: int, after: int = -1, turn_id: str = "", *, start: Query[object] | None = None
-    ) -> LogWriter:
+    ) -> "LogWriter":
         """Return the writer of a turn that was just started, or taken over with entries up to `after`.
 
         `start` saves the turn itself: with its first entries, and without any once they would be due.
@@ -137,7 +167,7 @@ class EventLog:
         """Return the entries after this number; empty if there are none yet."""
         live = self._live_logs.get(turn)
         if live is not None and after + 1 >= live.first_cached:
-            return live.span(after, saved=self.saved)
+            return live.span(after, saved=not self._queue.failing)
         if live is None and self.follower and (span := self.follower.cached_span(turn, after)):
             return span
         return await self._archive.read(turn, after)
@@ -167,26 +197,25 @@ class EventLog:
         if (live := self._live_logs.get(turn)) is not None:
             self._drop(live)
 
-    def _drop(self, live: LiveLog) -> None:
-        live.taken_over = True
+    def _drop(self, live: LiveLog, event: LogEvent = LogEvent.TAKEN) -> None:
+        live.move(event)
+        if live.state is LogState.DIVERGED:
+            self._diverged.add(live.turn)
         if self._pending.get(live.turn) is live:
             del self._pending[live.turn]
-        if live.published > live.saved:
-            self._diverged.add(live.turn)
         self._forget(live)
 
     def append(self, live: LiveLog, entry: Entry) -> None:
         """Append an entry. Readers see it after its commit."""
-        if live.taken_over:
+        if live.lost:
             return
-        if (
-            self._queue_bytes + self._pending_bytes > self._config.max_unsaved_bytes
-            and type(entry.event) is BlockGrew
-        ):  # ends are always taken
+        event = entry.event
+        unsaved_bytes = self._queue.size_bytes + self._pending_bytes
+        if unsaved_bytes > self._config.max_unsaved_bytes and type(event) is BlockGrew:
+            # Only text is refused: ends are always taken.
             raise NotSaved("The disk accepts no writes and the buffer for unsaved entries is full.")
         line = _encode(entry)
-        event = entry.event
-        size = live.add(line, ended=type(event) in ENDS)
+        size = live.add(line, last=type(event) in ENDS)
         self._pending_bytes += len(line)
         if type(event) is not BlockGrew or live.first_delta(event.block):
             live.urgent = True
@@ -208,7 +237,7 @@ class EventLog:
     async def flush(self, live: LiveLog) -> None:
         """Wait until all entries of a turn are on disk, or another writer has taken the turn over."""
         self._commit_due.set()
-        while not live.taken_over and live.saved < live.last:
+        while not live.lost and live.saved < live.last:
             await live.wait()
 
     async def close(self, live: LiveLog, turn: Turn | None = None) -> Turn | None:
@@ -216,12 +245,11 @@ class EventLog:
 
         `turn` is what the log folds to; without it the log is folded here.
         """
-        assert live.ended or live.taken_over, "a turn is closed by its last entry"
+        assert live.complete or live.lost, "a turn is closed by its last entry"
         try:
             if turn is not None and await self._save_at_once(live, turn):
                 return turn
-            await self.flush(live)
-            return None if live.taken_over else await self._save_finished(live, turn)
+            return await self._save_finished(live, turn)
         finally:
             self._forget(live)
 
@@ -229,38 +257,50 @@ class EventLog:
         """Save the last entries of a short turn together with the turn, in one commit; False if it failed."""
         if not self._database.exclusive:
             return False
-        while self.saved and not live.taken_over and not live.nothing_in_flight:
+        while self.saved and not live.lost and not live.nothing_in_flight:
             await live.wait()
         lines = live.all_lines()
-        if lines is None or sum(map(len, lines)) > SHORT_LOG_BYTES or live.taken_over or not self.saved:
+        if lines is None or sum(map(len, lines)) > _SHORT_LOG_BYTES or live.lost or not self.saved:
             return False
-        (first, waiting), start, logged = live.drain(), live.start, live.saved >= 0
-        live.start = None
-        self._pending.pop(live.turn, None)
-        self._pending_bytes -= sum(map(len, waiting))
-        if not self._pending:
-            self._pending_since_s = None
+        logged = live.saved >= 0
+        first, waiting = self._take_pending(live)
+        start, live.start = live.start, None
         try:
             save = partial(save_lines, key=live.turn, turn=turn, lines=lines, epoch=live.epoch, logged=logged)
             save_short = save if start is None else in_sequence(start, save)
             finished = await self._database.write_short(save_short)
         except Exception as error:  # any failure: the usual path tries again
-            if not isinstance(error, NotSaved) and not self._unexpected:
+            if self._first_unexpected(error):
                 logger.exception("a finished turn could not be saved; retrying")
-                self._unexpected = True
-            live.undrain(waiting)
-            live.start = start
-            self._pending_bytes += sum(map(len, waiting))
-            self._wait_for_commit(live)
+            if not live.lost:
+                live.undrain(waiting, start)
+                self._pending_bytes += sum(map(len, waiting))
+                self._wait_for_commit(live)
             return False
-        live.taken_over = finished is None
         if finished is None:
+            live.move(LogEvent.TAKEN)
             return False
+        live.move(LogEvent.FINISHED)
         live.saved = live.last
         live.publish(first, waiting, self._config.cached_bytes)
         if finished.long:
             await index_rest(self._database, live.turn, finished.normalized_texts)
         return True
+
+    def _take_pending(self, live: LiveLog) -> tuple[int, list[bytes]]:
+        """Take the waiting lines of one turn out of the next commit."""
+        first, lines = live.drain()
+        self._pending.pop(live.turn, None)
+        self._pending_bytes -= sum(map(len, lines))
+        if not self._pending:
+            self._pending_since_s = None
+        return first, lines
+
+    def _first_unexpected(self, error: Exception) -> bool:
+        """Whether this is the first failure that the disk does not explain, since a turn was saved."""
+        first = not self._unexpected and not isinstance(error, NotSaved)
+        self._unexpected = self._unexpected or first
+        return first
 
     async def release(self, live: LiveLog) -> None:
         """Release a turn that another writer will continue, after all its entries are on disk."""
@@ -278,7 +318,10 @@ class EventLog:
     async def _save_finished(self, live: LiveLog, turn: Turn | None) -> Turn | None:
         """Save a turn that has ended; None if another writer has it. What fails is repeated."""
         key = live.turn
-        while not live.taken_over:
+        while True:
+            await self.flush(live)  # each time: after a failover the database may lack entries that it had
+            if live.lost:
+                return None
             try:
                 finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
                 save = partial(save_finished, key=key, epoch=live.epoch, finished=finished)
@@ -288,19 +331,17 @@ class EventLog:
             except (msgspec.MsgspecError, OutOfOrder):  # no retry can read such a log; recovery ends the turn
                 raise
             except Exception as error:  # any other failure may pass
-                if not isinstance(error, NotSaved) and not self._unexpected:
+                if self._first_unexpected(error):
                     logger.exception("a finished turn could not be saved; retrying")
-                    self._unexpected = True
                 await asyncio.sleep(self._config.retry_s)
             else:
                 self._unexpected = False
-                live.taken_over = not saved
+                live.move(LogEvent.FINISHED if saved else LogEvent.TAKEN)
                 return finished.turn if saved else None
-        return None
 
     async def _commit_loop(self) -> None:
         while True:
-            if not self.saved:
+            if self._queue.failing:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._config.retry_s):
                         await self._commit_due.wait()
@@ -318,101 +359,96 @@ class EventLog:
             self._timer = None
         drained = [(live, live.drain()) for live in self._pending.values()]
         self._pending.clear()
-        batches = [live.batch(first, lines) for live, (first, lines) in drained]
-        self._queue += batches
-        self._queue_bytes += sum(len(batch.entries) for batch in batches)
-        if batches:
-            self._queued_since_s = self._queued_since_s or self._pending_since_s
+        batches = [(live, live.batch(first, lines)) for live, (first, lines) in drained]
+        self._queue.put(batches, self._pending_since_s)
         self._pending_bytes, self._pending_since_s = 0, None
-        while self._queue and await self._save():
-            pass
+        await self._save_queue()
         for live, (first, lines) in drained:
-            if not live.taken_over:
+            if not live.lost:
                 live.publish(first, lines, self._config.cached_bytes)
 
-    async def _save(self) -> bool:
-        """Append the queue. If that fails or hangs, it stays in memory, and the result is False."""
-        if self._replaced and not await self._restore():
-            return False
-        started_s, timeout_s = time.perf_counter(), self._config.slow_commit_s
-        if self._append is None:
-            self._appended_count = len(self._queue)
-            self._append = asyncio.ensure_future(self._database.append(tuple(self._queue)))
-        elif not self.saved:
-            timeout_s = 0.0  # the disk hangs: readers get new entries at once
-        await asyncio.wait((self._append,), timeout=timeout_s)
-        if not self._append.done():
-            if self.saved:
-                self._append.add_done_callback(lambda _: self._commit_due.set())
-            self._note_failure(NotSaved(f"A commit takes longer than {self._config.slow_commit_s:g} s."))
-            return False
-        append, self._append = self._append, None
-        if error := append.exception():  # any failure: readers get the entries anyway, marked as not saved
-            self._replaced |= isinstance(error, DatabaseReplaced)
-            self._note_failure(error)
-            return False
-        self._take_saved(append.result(), time.perf_counter() - started_s)
-        return True
+    async def _save_queue(self) -> None:
+        """Append the queue. If that fails or hangs, the rest stays in memory."""
+        while self._queue:
+            if self._queue.replaced and not await self._restore():
+                return
+            commit = await self._queue.commit()
+            if commit is None:
+                return
+            self._mark_saved(commit)
+
+    def _mark_saved(self, commit: Commit) -> None:
+        count = 0
+        for live, batch in commit.batches:
+            count += batch.last_seq - batch.first_seq + 1
+            if live.lost:
+                continue
+            if batch.turn in commit.stale:
+                self._drop(live)
+            else:
+                live.take_saved(batch)
+        if self._on_commit is not None:
+            self._on_commit(CommitStats(count, commit.size_bytes, commit.seconds))
 
     async def _restore(self) -> bool:
-        """After a failover, queue again what the database lacks. Give up turns of which it is not cached."""
+        """After a failover, queue again what the database lacks. Give up turns of which it is not cached.
+
+        A replica that takes over lacks what it had not received. Without this a gateway would continue the
+        log of a turn after a hole, or the log of another turn that got the same key.
+        """
         running = tuple(self._live_logs.values())
         try:
             positions = await self._database.read(lambda conn: stored_positions(conn, running))
         except NotSaved:
             return False
-        batches, lost = missing_batches(running, positions)
-        self._queue = [*batches, *(batch for batch in self._queue if batch.turn not in lost)]
-        self._queue_bytes = sum(len(batch.entries) for batch in self._queue)
-        for turn in lost:
-            self._diverged.add(turn)
-            self._drop(self._live_logs[turn])
-        message = "the database is another server now; %d turns were saved again, %d are lost"
-        logger.warning(message, len(batches), len(lost))
-        self._replaced = False
-        return True
-
-    def _note_failure(self, error: BaseException) -> None:
-        if not self.saved:
-            return
-        self.saved = False
-        logger.error(
-            "the log cannot be written: %s Retrying; readers see the entries marked as not saved.",
-            error,
-            exc_info=None if isinstance(error, NotSaved) else error,
-        )
-        self._notify_all()
-
-    def _take_saved(self, stale: tuple[int, ...], seconds: float) -> None:
-        """Remove the appended batches from the queue."""
-        batches, self._queue = self._queue[: self._appended_count], self._queue[self._appended_count :]
-        size = sum(len(batch.entries) for batch in batches)
-        self._queue_bytes -= size
-        self._mark_saved(batches, frozenset(stale))
-        if not self._queue:
-            self._queued_since_s = None
-            if not self.saved:
-                self.saved = True
-                logger.warning("the log is written again")
-                self._notify_all()
-        if self._on_commit is not None:
-            count = sum(batch.last_seq - batch.first_seq + 1 for batch in batches)
-            self._on_commit(CommitStats(count, size, seconds))
-
-    def _mark_saved(self, batches: list[Batch], stale: frozenset[int]) -> None:
-        for batch in batches:
-            live = self._live_logs.get(batch.turn)
-            if live is None or live.epoch != batch.epoch:
+        missing: list[QueuedBatch] = []
+        lost_count = 0
+        for live in running:
+            if live.lost:  # by another event, while the database was read
                 continue
-            live.starting = live.starting and batch.start is None
-            if batch.turn in stale:
-                self._drop(live)
-            else:
-                live.saved = batch.last_seq
+            stored = positions.get(live.turn)
+            if stored is None or stored + 1 < min(live.first_cached, live.saved + 1):
+                self._drop(live, LogEvent.LOST)
+                lost_count += 1
+            elif stored < live.saved:
+                missing.append((live, live.missing_batch(stored)))
+        self._queue.restore(missing)
+        message = "the database is another server now; %d turns were saved again, %d are lost"
+        logger.warning(message, len(missing), lost_count)
+        return True
 
     def _notify_all(self) -> None:
         for live in self._live_logs.values():
             live.notify()
+
+
+class LogWriter:
+    """Appends to the log of one turn."""
+
+    def __init__(self, log: EventLog, live: LiveLog) -> None:
+        self._log = log
+        self._live = live
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether another writer has taken the turn over. Then appends are ignored."""
+        return self._live.lost
+
+    def append(self, entry: Entry) -> None:
+        """Append an entry. Numbers must be consecutive."""
+        self._log.append(self._live, entry)
+
+    async def flush(self) -> None:
+        """Wait until all appended entries are on disk, without a time limit."""
+        await self._log.flush(self._live)
+
+    async def release(self) -> None:
+        """Release a turn that continues later."""
+        await self._log.release(self._live)
+
+    async def close(self, turn: Turn | None = None) -> Turn | None:
+        """Save a turn that has ended, without a time limit; None if another writer has taken it over."""
+        return await self._log.close(self._live, turn)
 
 
 _encode = msgspec.json.Encoder().encode

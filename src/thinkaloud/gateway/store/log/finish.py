@@ -11,8 +11,8 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from thinkaloud.core.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.core.transcript import Turn, fold_entries, unfold
+from thinkaloud.gateway.store.engine.coordination import wake_readers
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
-from thinkaloud.gateway.store.engine.wakeups import wake_readers
 from thinkaloud.gateway.store.log.archive import (
     LogChunk,
     compress_entries,
@@ -28,8 +28,8 @@ from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
 from thinkaloud.gateway.store.rows import Owner, Session, TurnState
 from thinkaloud.gateway.store.schema import sessions, unindexed
 from thinkaloud.gateway.store.schema import turns as turn_rows
-from thinkaloud.gateway.store.search import search
-from thinkaloud.gateway.store.search.index_slices import SLICE_BLOCKS, SLICE_CHARS
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.index import SLICE_BLOCKS, SLICE_CHARS
 from thinkaloud.gateway.store.search.normalize import normalize_texts
 
 INTERRUPTED = "interrupted"
@@ -96,12 +96,11 @@ def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
 
 def finished_from_lines(turn: Turn, end: Event, lines: Iterable[bytes]) -> FinishedTurn:
     """Prepare a turn for saving that was folded from these lines and ended with this event."""
-    texts = (
-        text for block in turn.blocks for text in (block.name, block.text, block.result, block.error) if text
-    )
-    return FinishedTurn(
-        turn, state_of(end), answer_rows(turn), tuple(compress_lines(lines)), normalize_texts(texts)
-    )
+    texts: list[str] = []
+    for block in turn.blocks:
+        texts += filter(None, (block.name, block.text, block.result, block.error))
+    chunks = tuple(compress_lines(lines))
+    return FinishedTurn(turn, state_of(end), answer_rows(turn), chunks, normalize_texts(texts))
 
 
 def save_finished(
@@ -122,7 +121,7 @@ def save_finished(
         conn.execute(insert(unindexed), {"message": message, "after": -1})
     else:
         owner = Owner(row.user, row.workspace)
-        search.index_answer(conn, owner, message, finished.turn.blocks, finished.normalized_texts)
+        search_index.index_answer(conn, owner, message, finished.turn.blocks, finished.normalized_texts)
     replace_log(conn, key, finished.chunks, stored=logged)
     _UPDATE_END.run(conn, {"of": key, "end_state": finished.state, "end_ms": finished.turn.ended_ms})
     wake_readers(conn, [key])

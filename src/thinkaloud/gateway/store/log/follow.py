@@ -10,10 +10,10 @@ import time
 import msgspec
 from sqlalchemy import Connection, text
 
+from thinkaloud.gateway.store.engine.coordination import Wakeup
 from thinkaloud.gateway.store.engine.database import Database, NotSaved
-from thinkaloud.gateway.store.engine.wakeups import Wakeup
 from thinkaloud.gateway.store.log.archive import decompressed_lines
-from thinkaloud.gateway.store.log.live_log import LiveLog, LogSpan
+from thinkaloud.gateway.store.log.live import LiveLog, LogSpan
 from thinkaloud.gateway.store.rows import TurnState
 
 logger = logging.getLogger(__name__)

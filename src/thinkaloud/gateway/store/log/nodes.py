@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, insert, select, update
 
-from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
+from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.rows import TurnState
 from thinkaloud.gateway.store.schema import nodes, turns
@@ -88,7 +88,8 @@ def _reachable_ms(reached_ms: list[int], since_ms: int, longest_gap_ms: int) -> 
     for at_ms in reached_ms:
         if at_ms > last_ms:
             gap_ms = at_ms - last_ms
-            total_ms += gap_ms if gap_ms <= longest_gap_ms else 0
+            if gap_ms <= longest_gap_ms:  # in a longer one nobody reached the database
+                total_ms += gap_ms
             last_ms = at_ms
     return total_ms
 

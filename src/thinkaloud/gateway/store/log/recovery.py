@@ -6,8 +6,8 @@ approval can continue, and every other turn ends as interrupted, so that no read
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
 from functools import partial
 
 import msgspec
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select, update
 
 from thinkaloud.core.canon import Entry, OutOfOrder, TurnFailed
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.gateway.store.engine.database import Database
+from thinkaloud.gateway.store.engine.database import Database, NotSaved, T
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.log.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.gateway.store.log.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
@@ -24,7 +24,7 @@ from thinkaloud.gateway.store.queries.sessions import drop_old_imports, drop_par
 from thinkaloud.gateway.store.queries.turns import with_session
 from thinkaloud.gateway.store.rows import Session, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import turns
-from thinkaloud.gateway.store.search.index_slices import index_rest
+from thinkaloud.gateway.store.search.index import index_rest
 
 INTERRUPTED_MESSAGE = (
     "The gateway stopped before this turn ended. The response so far is kept. Ask again to continue."
@@ -33,6 +33,8 @@ INTERRUPTED_MESSAGE = (
 
 _AT_ONCE = 8
 """Turns that are claimed and ended together. If their reaper dies too, these wait for another lease."""
+_TRIES_AT_ONCE = 3
+"""A write may fail by chance, as when a connection breaks. Readers of a dead gateway's turns wait for it."""
 
 
 class _ClaimedTurn(msgspec.Struct, frozen=True):
@@ -95,13 +97,23 @@ async def end_abandoned(
     """
     tried: frozenset[int] = frozenset()
     for writer in await database.read(partial(_gone_writers, reaper=reaper, alone=database.exclusive)):
-        while claimed := await database.write(partial(_claim, reaper=reaper, writer=writer, tried=tried)):
+        while True:
+            claim = partial(_claim, reaper=reaper, writer=writer, tried=tried)
+            claimed = await _try_at_once(partial(database.write, claim))
+            if not claimed:
+                break
             tried |= {turn.key for turn in claimed}
-            results = await asyncio.gather(
-                *(_end_claimed(database, turn, reaper.waits, now_ms) for turn in claimed),
-                return_exceptions=True,
-            )
+            ends = [partial(_end_claimed, database, turn, reaper.waits, now_ms) for turn in claimed]
+            results = await asyncio.gather(*map(_try_at_once, ends), return_exceptions=True)
             yield _recovered(claimed, results)
+
+
+async def _try_at_once(work: Callable[[], Awaitable[T]]) -> T:
+    """Do something that the database may refuse, a few times if it does. All of it can be done again."""
+    for _ in range(_TRIES_AT_ONCE - 1):
+        with suppress(NotSaved):
+            return await work()
+    return await work()
 
 
 async def _end_claimed(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.queries.facts import ERASES_FACT, read_fact, store_fact
+from thinkaloud.gateway.store.queries.values import ERASES_FACT, read_fact, store_fact
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -12,10 +12,15 @@ from sqlalchemy import ColumnElement, Connection, Row, exists, insert, select, u
 from sqlalchemy import delete as delete_rows
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.queries import ids
-from thinkaloud.gateway.store.queries.facts import note_deletion
 from thinkaloud.gateway.store.queries.pages import make_page, rows_to_fetch, sort_key_after
-from thinkaloud.gateway.store.queries.texts import json_text, quoted, storable
+from thinkaloud.gateway.store.queries.values import (
+    json_text,
+    matches_id,
+    new_id,
+    note_deletion,
+    quoted,
+    storable,
+)
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, Page, StoredAgent
 from thinkaloud.gateway.store.schema import agents, members, workspaces
 
@@ -29,12 +34,10 @@ MAX_SPEC_CHARACTERS = 1_000_000
 def _unbounded_spec() -> type[msgspec.Struct]:
     """Return `AgentSpec` without bounds: a stored agent stays readable when a bound is narrowed."""
     hints = get_type_hints(AgentSpec)  # drops the annotations that hold the bounds
-    fields = [
-        (field.name, hints[field.name])
-        if field.default is msgspec.NODEFAULT
-        else (field.name, hints[field.name], field.default)
-        for field in msgspec.structs.fields(AgentSpec)
-    ]
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(AgentSpec):
+        default = () if field.default is msgspec.NODEFAULT else (field.default,)
+        fields.append((field.name, hints[field.name], *default))
     return msgspec.defstruct("StoredSpec", fields, kw_only=True)
 
 
@@ -64,7 +67,7 @@ _prompt_decoder = msgspec.json.Decoder(_AgentPrompt)
 
 def create(conn: Connection, owner: Owner, spec: AgentSpec, now_ms: int) -> StoredAgent:
     """Create an agent in the owner's workspace."""
-    agent_id = ids.new("agt")
+    agent_id = new_id("agt")
     values = {
         "id": agent_id,
         "user": owner.user,
@@ -78,7 +81,7 @@ def create(conn: Connection, owner: Owner, spec: AgentSpec, now_ms: int) -> Stor
 
 def get(conn: Connection, owner: Owner, agent_id: str) -> StoredAgent | None:
     """Return an agent of the owner's workspace, also one that another member created; None if not found."""
-    if not ids.matches("agt", agent_id):
+    if not matches_id("agt", agent_id):
         return None
     row = conn.execute(select(agents).where(_visible_to(owner), agents.c.id == agent_id)).one_or_none()
     return None if row is None else _agent_from_row(row)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, select
 from thinkaloud.gateway.store.engine.database import Database
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.queries import sessions
-from thinkaloud.gateway.store.queries.facts import (
+from thinkaloud.gateway.store.queries.values import (
     DELETION_FACT,
     ERASES_FACT,
     forget_deletion,
@@ -22,8 +22,8 @@ from thinkaloud.gateway.store.queries.facts import (
 )
 from thinkaloud.gateway.store.rows import Owner, Session
 from thinkaloud.gateway.store.schema import log, messages, turns
-from thinkaloud.gateway.store.search import search
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 
 TURNS_PER_WRITE = 50
 ENTRIES_PER_WRITE = 128
@@ -46,7 +46,7 @@ async def delete_hidden(database: Database, session: Session) -> None:
         entries = await database.read(partial(_index_entries, turn_keys=turn_keys))
         for start in range(0, len(entries), ENTRIES_PER_WRITE):
             removed = entries[start : start + ENTRIES_PER_WRITE]
-            await database.write(partial(search.remove_entries, entries=removed))
+            await database.write(partial(search_index.remove_entries, entries=removed))
         await database.write(partial(_delete_turns, turn_keys=turn_keys))
     await database.write(partial(sessions.drop_partial_imports, session=session))
 
@@ -91,7 +91,7 @@ def _some_turns(conn: Connection, session: Session) -> list[int]:
 def _index_entries(conn: Connection, turn_keys: list[int]) -> list[IndexEntry]:
     """Return what the index holds of these turns. It is normalized here, in a reader thread."""
     message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn.in_(padded(turn_keys)))).all()
-    return search.index_entries(conn, message_keys)
+    return search_index.index_entries(conn, message_keys)
 
 
 def _delete_turns(conn: Connection, turn_keys: list[int]) -> None:

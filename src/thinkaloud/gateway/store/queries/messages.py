@@ -228,9 +228,8 @@ def _blocks_by_message(conn: Connection, keys: Sequence[int]) -> dict[int, list[
     if not keys:
         return {}
     rows = conn.execute(_SELECT_PARTS, {"messages": padded(keys)})
-    return {
-        key: [_block_from_row(row) for row in group] for key, group in groupby(rows, lambda row: row.message)
-    }
+    by_message = groupby(rows, lambda row: row.message)
+    return {key: list(map(_block_from_row, group)) for key, group in by_message}
 
 
 def _block_from_row(row: Row[Any]) -> Block:

@@ -56,9 +56,8 @@ def make_page(
 ) -> Page[T]:
     """Return the page of these rows, which were queried with `rows_to_fetch(limit)`."""
     more = len(rows) > limit
-    return Page(
-        tuple(convert(row) for row in rows[:limit]), encode_cursor(sort_key(rows[limit - 1])) if more else ""
-    )
+    next_cursor = encode_cursor(sort_key(rows[limit - 1])) if more else ""
+    return Page(tuple(map(convert, rows[:limit])), next_cursor)
 
 
 def encode_cursor(sort_key: SortKey) -> str:

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
 from thinkaloud.core.view import Policy, RememberScope
-from thinkaloud.gateway.store.queries.texts import json_text
+from thinkaloud.gateway.store.queries.values import json_text
 from thinkaloud.gateway.store.rows import Owner, Preferences
 from thinkaloud.gateway.store.schema import preferences, users
 

@@ -10,16 +10,14 @@ from sqlalchemy import delete as delete_rows
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.view.projections import title_text
-from thinkaloud.gateway.store.engine.database_time import DatabaseNowMs
+from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
-from thinkaloud.gateway.store.queries import ids
-from thinkaloud.gateway.store.queries.facts import note_deletion
 from thinkaloud.gateway.store.queries.pages import make_page, rows_to_fetch, sort_key_after
-from thinkaloud.gateway.store.queries.texts import bounded_text, storable
+from thinkaloud.gateway.store.queries.values import bounded_text, matches_id, new_id, note_deletion, storable
 from thinkaloud.gateway.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import messages, sessions, turns, unindexed
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 
 MAX_TITLE_CHARACTERS = 200
 _LONGEST_IMPORT_MS = 60 * 60 * 1000
@@ -143,7 +141,7 @@ def _insert_session(
     conn: Connection, owner: Owner, values: dict[str, str], now_ms: int, key: int | None = None
 ) -> Session:
     row = {
-        "id": ids.new("ses"),
+        "id": new_id("ses"),
         "user": owner.user,
         "workspace": owner.workspace,
         "created_ms": now_ms,
@@ -158,7 +156,7 @@ def _insert_session(
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     """Return a session of this owner; None if not found or not the owner's."""
-    if not ids.matches("ses", session_id):
+    if not matches_id("ses", session_id):
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": session_id}
     row = _SELECT_SESSION.first(conn, values)
@@ -181,7 +179,7 @@ def list_page(
 
 def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
     """Set the title of a session. With an empty title the next question provides one."""
-    if not ids.matches("ses", session_id):
+    if not matches_id("ses", session_id):
         return None
     values = {
         "title": _checked_title(title),
@@ -349,7 +347,7 @@ def refuse_while_running(conn: Connection, session: Session) -> None:
 
 
 def _delete_session(conn: Connection, session: int) -> None:
-    search.remove_messages(conn, conn.scalars(_messages_of(session)).all())
+    search_index.remove_messages(conn, conn.scalars(_messages_of(session)).all())
     conn.execute(delete_rows(sessions).where(sessions.c.key == session))
     note_deletion(conn)
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, or_, select, update
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import File, ToolMessage, UserMessage, message_parts
+from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
-from thinkaloud.gateway.store.queries import branches, ids
+from thinkaloud.gateway.store.queries import branches
 from thinkaloud.gateway.store.queries.pages import (
     MAX_PAGE_ITEMS,
     SortKey,
@@ -33,12 +34,16 @@ from thinkaloud.gateway.store.queries.sessions import (
     refuse_while_running,
     session_of_turn,
     title_from_question,
+    visible_to,
 )
-from thinkaloud.gateway.store.queries.texts import json_text, storable
+from thinkaloud.gateway.store.queries.values import json_text, matches_id, new_id, storable
 from thinkaloud.gateway.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import messages, sessions, turns, users
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 from thinkaloud.gateway.store.search.normalize import normalize_texts
+
+MAX_CANDIDATES = 1000
+"""The newest turns that are compared with one history. A client that asks the same more often starts anew."""
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 # Statements that run before the first thought are built once: building one costs more than running it.
@@ -142,7 +147,7 @@ def start_turn(
         fields = _message_values(message)
         row = {"turn": turn.key, "position": message_position, **fields}
         message_key = _INSERT_MESSAGE.scalar(conn, row)
-        search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
+        search_index.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
     if not request.first and not request.imported:  # a hidden session has the time when it was hidden
         _TOUCH_SESSION.run(conn, {"of": session.key, "now_ms": now_ms})
     if not (request.first and session.title):
@@ -156,7 +161,7 @@ def new_turn(
     """Return the turn of a request as it starts, before it is saved."""
     return TurnRow(
         key=request.key or 0,
-        id=request.id or ids.new("trn"),
+        id=request.id or new_id("trn"),
         session=session,
         position=position,
         state=TurnState.RUNNING,
@@ -189,8 +194,10 @@ def add_assistants(conn: Connection, turn: TurnRow, assistants: Iterable[str]) -
 
 def normalized_texts(messages: Iterable[UserMessage | ToolMessage]) -> dict[str, str]:
     """Return the searchable texts of messages as search indexes them. Takes time, so not within a write."""
-    values = map(_message_values, messages)
-    return normalize_texts(str(value[name]) for value in values for name in ("name", "content"))
+    texts: list[str] = []
+    for values in map(_message_values, messages):
+        texts += str(values["name"]), str(values["content"])
+    return normalize_texts(texts)
 
 
 def find_repeated(
@@ -222,7 +229,7 @@ def idempotency_keys(conn: Connection, session: Session) -> dict[str, int]:
 
 def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     """Return a turn of this owner's sessions; None if not found or not the owner's."""
-    if not ids.matches("trn", turn_id):
+    if not matches_id("trn", turn_id):
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": turn_id}
     row = _SELECT_TURN.first(conn, values)
@@ -279,6 +286,24 @@ def of_all_branches(conn: Connection, session: Session) -> tuple[TurnRow, ...]:
     """Return every turn of a session, the oldest first, those of replaced branches too."""
     query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
     return tuple(map(turn_from_row, conn.execute(query.order_by(turns.c.position))))
+
+
+def find_answers(
+    conn: Connection, owner: Owner, fingerprints: Iterable[bytes], turn_ids: Iterable[str]
+) -> list[tuple[TurnRow, bytes]]:
+    """Return this owner's ended turns with one of these ids, or that answered one of these histories.
+
+    A client of a compatible endpoint sends its history, which is known by its fingerprint. The newest first.
+    """
+    wanted = or_(turns.c.client_history.in_(padded(fingerprints)), turns.c.id.in_(padded(turn_ids)))
+    query = (
+        select(turns)
+        .join(sessions)
+        .where(visible_to(owner), wanted, turns.c.state != TurnState.RUNNING)
+        .order_by(turns.c.key.desc())
+        .limit(MAX_CANDIDATES)
+    )
+    return [(turn_from_row(row), row.client_history or b"") for row in conn.execute(query)]
 
 
 class _PageBounds(msgspec.Struct, frozen=True):

@@ -13,16 +13,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.gateway.store.engine.locks import lock_until_commit
+from thinkaloud.gateway.store.engine.coordination import lock_until_commit
 from thinkaloud.gateway.store.engine.many_rows import padded
-from thinkaloud.gateway.store.queries import agents, ids
-from thinkaloud.gateway.store.queries.facts import note_deletion
-from thinkaloud.gateway.store.queries.texts import bounded_text, quoted
+from thinkaloud.gateway.store.queries import agents
+from thinkaloud.gateway.store.queries.values import bounded_text, matches_id, new_id, note_deletion, quoted
 from thinkaloud.gateway.store.rows import ApiToken, Owner, ThinkingShown, TurnState, User, Workspace
 from thinkaloud.gateway.store.schema import members, messages, sessions, tokens, turns, workspaces
 from thinkaloud.gateway.store.schema import thinking_rules as rules
 from thinkaloud.gateway.store.schema import users as user_rows
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 
 LOCAL_USER = "local"
 DEFAULT_WORKSPACE = "default"
@@ -51,7 +50,7 @@ def add_user(conn: Connection, name: str, now_ms: int, workspace: str = DEFAULT_
     _lock_names(conn)
     if _user_row(conn, name) is not None:
         raise Refused(f"The user {name} already exists. Choose another name.")
-    values = {"id": ids.new("usr"), "name": name, "created_ms": now_ms}
+    values = {"id": new_id("usr"), "name": name, "created_ms": now_ms}
     user = _user_from_row(conn.execute(insert(user_rows).values(values).returning(user_rows)).one())
     add_member(conn, user.key, workspace, now_ms)
     return user
@@ -83,7 +82,7 @@ def remove_user(conn: Connection, name: str) -> None:
     message_keys = (
         select(messages.c.key).select_from(messages.join(joined)).where(sessions.c.user == user.key)
     )
-    search.remove_messages(conn, conn.scalars(message_keys).all())
+    search_index.remove_messages(conn, conn.scalars(message_keys).all())
     conn.execute(delete(user_rows).where(user_rows.c.key == user.key))
     note_deletion(conn)
 
@@ -109,7 +108,7 @@ def create_token(conn: Connection, user: int, name: str, now_ms: int) -> tuple[A
     """Create a token; return it and its secret, which cannot be shown again."""
     secret = _SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     label = bounded_text(name, "The name of a token", MAX_LABEL_CHARACTERS)
-    values = {"id": ids.new("tok"), "user": user, "name": label, "hash": _hash(secret), "created_ms": now_ms}
+    values = {"id": new_id("tok"), "user": user, "name": label, "hash": _hash(secret), "created_ms": now_ms}
     return _token_from_row(conn.execute(insert(tokens).values(values).returning(tokens)).one()), secret
 
 
@@ -129,7 +128,7 @@ def tokens_of(conn: Connection, user: int) -> tuple[ApiToken, ...]:
 
 def revoke_token(conn: Connection, token_id: str, now_ms: int) -> bool:
     """Revoke a token permanently. False if it is not found or already revoked."""
-    if not ids.matches("tok", token_id):
+    if not matches_id("tok", token_id):
         return False
     valid = (tokens.c.id == token_id, tokens.c.revoked_ms.is_(None))
     return conn.execute(update(tokens).where(*valid).values(revoked_ms=now_ms)).rowcount == 1
@@ -193,7 +192,7 @@ def _ensure_workspace(conn: Connection, name: str, now_ms: int) -> Workspace:
     _check_name(name, "workspace")
     row = conn.execute(select(workspaces).where(workspaces.c.name == name)).one_or_none()
     if row is None:
-        values = {"id": ids.new("wsp"), "name": name, "created_ms": now_ms}
+        values = {"id": new_id("wsp"), "name": name, "created_ms": now_ms}
         row = conn.execute(insert(workspaces).values(values).returning(workspaces)).one()
     return _workspace_from_row(row)
 

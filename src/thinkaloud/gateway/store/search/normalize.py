@@ -12,6 +12,9 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+IndexEntry = dict[str, int | str]
+"""What the full-text index of every engine gets of a text: `key`, `norm` (normalized text) and `tags`."""
+
 RULES_VERSION = 2
 FOLD_VERSION = f"{RULES_VERSION}, Unicode {unicodedata.unidata_version}"
 
@@ -51,9 +54,8 @@ def words(text: str) -> Iterator[Word]:
     """Yield the words of a text in order."""
     for chunk in _CHUNK.finditer(text):
         offset, chunk_text = chunk.start(), chunk.group()
-        for word in (
-            _cached_words(chunk_text) if len(chunk_text) <= _CACHED_CHARACTERS else _words_in(chunk_text)
-        ):
+        split = _cached_words if len(chunk_text) <= _CACHED_CHARACTERS else _words_in
+        for word in split(chunk_text):
             yield Word(word.text, offset + word.start, offset + word.end)
 
 
@@ -141,11 +143,9 @@ def _cached_words(chunk: str) -> tuple[Word, ...]:
 def _words_in(chunk: str) -> tuple[Word, ...]:
     if chunk.isascii():
         return tuple(Word(m.group().lower(), m.start(), m.end()) for m in _ASCII_WORD.finditer(chunk))
-    letters = [
-        Word(letter, *span)
-        for span in _characters(chunk)
-        for letter in _normalize_character(chunk[slice(*span)])
-    ]
+    letters: list[Word] = []
+    for start, end in _characters(chunk):
+        letters += [Word(letter, start, end) for letter in _normalize_character(chunk[start:end])]
     result: list[Word] = []
     for word_kind, run in groupby(letters, lambda letter: _word_kind(letter.text)):
         if word_kind == "alone":

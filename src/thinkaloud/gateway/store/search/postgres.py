@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from thinkaloud.gateway.store.engine.many_rows import insert_rows
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 from thinkaloud.gateway.store.search.query import Phrase
 
 _TABLE = "search_text"

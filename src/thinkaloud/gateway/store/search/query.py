@@ -6,6 +6,7 @@ All terms must match. Nothing else has a meaning, so a query cannot contain an o
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -33,9 +34,8 @@ def parse_query(query: str) -> tuple[Phrase, ...]:
         raise Refused(
             f"A search may have at most {MAX_QUERY_CHARACTERS} characters; this has {len(query)}. Shorten it."
         )
-    phrases = tuple(
-        dict.fromkeys(phrase for match in _QUERY_TERM.finditer(query) for phrase in _parse_phrase(match))
-    )
+    terms = map(_parse_phrase, _QUERY_TERM.finditer(query))
+    phrases = tuple(dict.fromkeys(chain.from_iterable(terms)))  # each once, in their order
     if not phrases:
         raise Refused("The search has no word. Give at least one.")
     if len(phrases) > MAX_PHRASES:

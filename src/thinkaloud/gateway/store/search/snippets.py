@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from thinkaloud.core.view.text import ELLIPSIS, first_code_points, last_code_points
 from thinkaloud.gateway.store.search.query import Phrase, find_phrases, match_phrases
@@ -46,7 +46,7 @@ def _best_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan:
     """
     if len(phrases) == 1:
         return next(find_phrases(text, phrases), (0, 0))
-    query_words = tuple(word for phrase in phrases for word in phrase.words)
+    query_words = tuple(chain.from_iterable(phrase.words for phrase in phrases))
     whole_query = Phrase(query_words, phrases[-1].prefix)
     best, most = (0, 0), 0
     nearby: deque[tuple[int, int, int]] = deque()
@@ -71,10 +71,10 @@ def _window(text: str, offset: int) -> MarkSpan:
         starts = (match.start() for match in _WORD_STARTS.finditer(text_before, 0, len(text_before) // 2 + 1))
         text_before = text_before[next(starts, 0) :]
     space_after = SNIPPET_LENGTH - len(text_before)
-    text_after = (
-        first_code_points(text[offset : offset + space_after + 1], space_after)
-        or text[offset : offset + space_after]
-    )  # a single character can be longer than the snippet if it has many combining marks
+    text_after = first_code_points(text[offset : offset + space_after + 1], space_after)
+    if not text_after:
+        # A single character can be longer than the snippet if it has many combining marks.
+        text_after = text[offset : offset + space_after]
     if offset + len(text_after) < len(text):
         ends = [match.start() for match in _WORD_ENDS.finditer(text_after, len(text_after) // 2)]
         text_after = text_after[: ends[-1]] if ends else text_after

@@ -10,12 +10,13 @@ have them. `join_levels` and `merge` make it do so. Its own option for this, `se
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
 from thinkaloud.gateway.store.engine.many_rows import insert_rows
-from thinkaloud.gateway.store.search.entry import IndexEntry
+from thinkaloud.gateway.store.search.normalize import IndexEntry
 from thinkaloud.gateway.store.search.query import Phrase
 
 # The `ascii` tokenizer splits normalized text at its spaces and leaves all other characters unchanged.
@@ -171,7 +172,7 @@ def _with_joined_levels(structure: bytes) -> bytes:
     """Return the list of segments with all of them in one level."""
     levels = _levels(structure)
     _, segment_count, writes, *_ = _varints(structure[_COOKIE_BYTES:])
-    segments = [field for level in reversed(levels) for field in level.fields]
+    segments = chain.from_iterable(level.fields for level in reversed(levels))
     empty_levels = [0, 0] * _JOINED_LEVEL
     joined = [_JOINED_LEVEL + 1, segment_count, writes, *empty_levels, 0, segment_count, *segments]
     return structure[:_COOKIE_BYTES] + b"".join(map(_varint, joined))

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from thinkaloud.gateway.store.search import search
+from thinkaloud.gateway.store.search import index as search_index
 
 revision = "0001"
 down_revision = None
@@ -262,4 +262,4 @@ def _search() -> None:
     )
     op.create_index(op.f("ix_found_message"), "found", ["message"], unique=False)
     # Uses the current code, unlike the tables above: the index is rebuilt whenever its format changes.
-    search.create(op.get_bind())
+    search_index.create(op.get_bind())

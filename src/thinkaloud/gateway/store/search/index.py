@@ -1,12 +1,14 @@
-"""Search in one owner's prompts, answers, thoughts and tool calls. The newest hits come first.
+"""The index of one owner's prompts, answers, thoughts and tool calls for search.
 
 The index stores no text: adding and removing a message both read its rows. So index a message after its rows
-are written, and remove it before they change or are deleted. Thoughts are searched only on request.
+are written, and remove it before they change or are deleted.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -23,27 +25,28 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    update,
 )
 
-from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.canon import Kind
 from thinkaloud.core.transcript import Block
-from thinkaloud.gateway.store.engine.locks import lock_until_commit
+from thinkaloud.gateway.store.engine.coordination import lock_until_commit
+from thinkaloud.gateway.store.engine.database import Database
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
-from thinkaloud.gateway.store.queries.facts import read_fact, store_fact
-from thinkaloud.gateway.store.queries.pages import encode_cursor, rows_to_fetch, sort_key_after
-from thinkaloud.gateway.store.rows import Owner, Page, Role, SearchHit, SearchKind
+from thinkaloud.gateway.store.queries.values import read_fact, store_fact
+from thinkaloud.gateway.store.rows import Owner, Role, SearchKind
 from thinkaloud.gateway.store.schema import messages, parts, search_rows, sessions, turns, unindexed
 from thinkaloud.gateway.store.search import postgres as search_postgres
 from thinkaloud.gateway.store.search import sqlite as search_sqlite
-from thinkaloud.gateway.store.search.entry import IndexEntry
-from thinkaloud.gateway.store.search.normalize import FOLD_VERSION, normalize_for_index
-from thinkaloud.gateway.store.search.query import Phrase, parse_query
-from thinkaloud.gateway.store.search.snippets import make_snippet
+from thinkaloud.gateway.store.search.normalize import FOLD_VERSION, IndexEntry, normalize_for_index
+from thinkaloud.gateway.store.search.query import Phrase
 
 FOLD_VERSION_FACT = "search_fold_version"
 BATCH_SIZE = 200
-_MAX_KEY = 2**63 - 1
+SLICE_CHARS = 50_000
+"""Indexing this many takes some 50 milliseconds. A single text is never divided."""
+SLICE_BLOCKS = 128
 
 
 class SearchBackend(Protocol):
@@ -96,7 +99,7 @@ _PART_TEXTS = (
 
 _INSERT_SEARCH_ROW = PreparedStatement(insert(search_rows).returning(search_rows.c.key))
 
-_SEARCH_ROWS: Select[Any] = (
+SEARCH_ROWS: Select[Any] = (
     select(
         search_rows.c.key,
         search_rows.c.kind,
@@ -121,7 +124,7 @@ _SEARCH_ROWS: Select[Any] = (
 
 def create(conn: Connection) -> None:
     """Create an empty index. For migrations."""
-    _backend(conn).create(conn)
+    backend_of(conn).create(conn)
     store_fact(conn, FOLD_VERSION_FACT, FOLD_VERSION)
 
 
@@ -132,7 +135,7 @@ def index_current(conn: Connection) -> bool:
 
 def rebuild_index(conn: Connection) -> None:
     """Rebuild the index from the stored messages."""
-    _backend(conn).clear(conn)
+    backend_of(conn).clear(conn)
     conn.execute(delete(search_rows))
     conn.execute(delete(unindexed))
     query = select(messages.c.key).order_by(messages.c.key).limit(BATCH_SIZE)
@@ -177,9 +180,9 @@ def _list_texts(conn: Connection, texts_query: Select[Any]) -> None:
 
 
 def _index_rows(conn: Connection, condition: ColumnElement[bool], normalized: Mapping[str, str]) -> None:
-    rows = conn.execute(_SEARCH_ROWS.where(condition).order_by(search_rows.c.key)).all()
+    rows = conn.execute(SEARCH_ROWS.where(condition).order_by(search_rows.c.key)).all()
     if rows:
-        _backend(conn).add(conn, [_index_entry(row, normalized) for row in rows])
+        backend_of(conn).add(conn, [_index_entry(row, normalized) for row in rows])
 
 
 def index_request(
@@ -199,9 +202,9 @@ def index_request(
     entry: IndexEntry = {
         "key": _INSERT_SEARCH_ROW.scalar(conn, row),
         "norm": _join_normalized(texts, normalized),
-        "tags": _tag(owner.user, owner.workspace, kind),
+        "tags": owner_tag(owner.user, owner.workspace, kind),
     }
-    _backend(conn).add(conn, [entry])
+    backend_of(conn).add(conn, [entry])
 
 
 def index_answer(
@@ -224,11 +227,11 @@ def index_answer(
             {
                 "key": _INSERT_SEARCH_ROW.scalar(conn, row),
                 "norm": _join_normalized(filter(None, values), normalized),
-                "tags": _tag(owner.user, owner.workspace, kind),
+                "tags": owner_tag(owner.user, owner.workspace, kind),
             }
         )
     if entries:
-        _backend(conn).add(conn, entries)
+        backend_of(conn).add(conn, entries)
 
 
 def _kind_of_block(block: Block) -> SearchKind:
@@ -240,16 +243,16 @@ def _kind_of_block(block: Block) -> SearchKind:
 
 def index_entries(conn: Connection, message_keys: Collection[int]) -> list[IndexEntry]:
     """Return what the index holds of these messages. It reads only, so it needs no writer."""
-    return [
-        _index_entry(row, {})
-        for batch in _batches(message_keys)
-        for row in conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(padded(batch))))
-    ]
+    entries: list[IndexEntry] = []
+    for batch in _batches(message_keys):
+        rows = conn.execute(SEARCH_ROWS.where(search_rows.c.message.in_(padded(batch))))
+        entries += [_index_entry(row, {}) for row in rows]
+    return entries
 
 
 def listed_entries(conn: Connection, keys: Collection[int]) -> list[IndexEntry]:
     """Return what the index holds of these rows of `found`."""
-    query = _SEARCH_ROWS.where(search_rows.c.key.in_(padded(keys))).order_by(search_rows.c.key)
+    query = SEARCH_ROWS.where(search_rows.c.key.in_(padded(keys))).order_by(search_rows.c.key)
     rows = conn.execute(query).all()
     return [_index_entry(row, {}) for row in rows]
 
@@ -257,7 +260,7 @@ def listed_entries(conn: Connection, keys: Collection[int]) -> list[IndexEntry]:
 def add_entries(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Add entries to the index. Their rows in `found` must exist."""
     if entries:
-        _backend(conn).add(conn, entries)
+        backend_of(conn).add(conn, entries)
 
 
 def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:
@@ -273,36 +276,12 @@ def remove_entries(conn: Connection, entries: Sequence[IndexEntry]) -> None:
         # Entries that are gone already must not be removed again: the index would lose other words.
         present = set(conn.scalars(select(search_rows.c.key).where(search_rows.c.key.in_(keys))))
         if removed := [entry for entry in batch if entry["key"] in present]:
-            _backend(conn).remove(conn, removed)
+            backend_of(conn).remove(conn, removed)
             conn.execute(delete(search_rows).where(search_rows.c.key.in_(keys)))
 
 
-def find(
-    conn: Connection, owner: Owner, words: str, *, kinds: frozenset[SearchKind], limit: int, after: str = ""
-) -> Page[SearchHit]:
-    """Return a page of the owner's texts of these kinds that contain all the words."""
-    phrases = parse_query(words)
-    if not kinds:
-        raise Refused(f"The search has no scope. Choose one or more of {', '.join(SearchKind)}.")
-    (before_key,) = sort_key_after(after, 1) or (_MAX_KEY,)
-    tags = sorted(_tag(owner.user, owner.workspace, kind) for kind in kinds)
-    keys = _backend(conn).matching_keys(conn, tags, phrases, before_key, rows_to_fetch(limit))
-    conditions = (
-        sessions.c.user == owner.user,
-        sessions.c.workspace == owner.workspace,
-        sessions.c.whole,
-        search_rows.c.kind.in_(kinds),
-    )
-    rows = conn.execute(
-        _SEARCH_ROWS.where(*conditions, search_rows.c.key.in_(padded(keys[:limit]))).order_by(
-            search_rows.c.key.desc()
-        )
-    )
-    next_cursor = encode_cursor((keys[limit - 1],)) if len(keys) > limit else ""
-    return Page(tuple(_hit_from_row(row, phrases) for row in rows), next_cursor)
-
-
-def _backend(conn: Connection) -> SearchBackend:
+def backend_of(conn: Connection) -> SearchBackend:
+    """Return the full-text index of the engine of a connection."""
     return _BACKENDS[conn.dialect.name]
 
 
@@ -312,13 +291,14 @@ def _batches(keys: Collection[int]) -> Iterator[Sequence[int]]:
         yield sorted_keys[start : start + BATCH_SIZE]
 
 
-def _tag(user: int, workspace: int, kind: str) -> str:
+def owner_tag(user: int, workspace: int, kind: str) -> str:
+    """Return the word that marks an owner's texts of one kind in the index."""
     return f"u{user}w{workspace}{kind}"
 
 
 def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> IndexEntry:
-    norm = _join_normalized(_searchable_texts(row), normalized)
-    return {"key": row.key, "norm": norm, "tags": _tag(row.user, row.workspace, row.kind)}
+    norm = _join_normalized(searchable_texts(row), normalized)
+    return {"key": row.key, "norm": norm, "tags": owner_tag(row.user, row.workspace, row.kind)}
 
 
 def _join_normalized(texts: Iterable[str], normalized: Mapping[str, str]) -> str:
@@ -326,14 +306,64 @@ def _join_normalized(texts: Iterable[str], normalized: Mapping[str, str]) -> str
     return " ".join(filter(None, words))
 
 
-def _searchable_texts(row: Row[Any]) -> list[str]:
+def searchable_texts(row: Row[Any]) -> list[str]:
     """Return the searchable texts of a row. For a tool: its name, arguments, result and error."""
     values = (row.name, row.text, row.result, row.error) if row.kind == SearchKind.TOOL else (row.text,)
     return list(filter(None, values))
 
 
-def _hit_from_row(row: Row[Any], phrases: Sequence[Phrase]) -> SearchHit:
-    excerpt, marks = make_snippet("\n".join(_searchable_texts(row)), phrases)
-    return SearchHit(
-        SearchKind(row.kind), row.session, row.title, row.turn, row.block, excerpt, marks, row.created_ms
-    )
+class IndexSlice(msgspec.Struct, frozen=True):
+    """Consecutive blocks of a message, those after `after` up to `until`, and their texts, normalized."""
+
+    message: int
+    after: int
+    until: int
+    last: bool
+    normalized: dict[str, str]
+
+
+async def index_rest(
+    database: Database, turn: int | None = None, normalized: Mapping[str, str] | None = None
+) -> None:
+    """Index what is unindexed of one turn, or of all. `normalized` has texts that were normalized before.
+
+    A long message is indexed in slices, so that the turns of others are saved in between. It is saved first
+    and listed as unindexed. Each slice is a short write, and the last one removes the message from the list.
+    If the process stops in between, the next start indexes the rest.
+    """
+    read_slice = partial(_next_slice, turn=turn, normalized=normalized or {})
+    while (index_slice := await database.read(read_slice)) is not None:
+        await database.write(partial(_add_slice, index_slice=index_slice))
+
+
+def _next_slice(conn: Connection, turn: int | None, normalized: Mapping[str, str]) -> IndexSlice | None:
+    """Return the next slice. The texts are normalized here, in a reader thread."""
+    query = select(unindexed.c.message, unindexed.c.after)
+    if turn is not None:
+        query = query.join(messages).where(messages.c.turn == turn)
+    row = conn.execute(query.order_by(unindexed.c.message).limit(1)).one_or_none()
+    if row is None:
+        return None
+    columns = parts.c.position, parts.c.name, parts.c.text, parts.c.result, parts.c.error
+    blocks = select(*columns).where(parts.c.message == row.message).order_by(parts.c.position)
+    texts: dict[str, str] = {}
+    until, chars_left = row.after, SLICE_CHARS
+    for position, *block_texts in conn.execute(blocks.where(parts.c.position > until).limit(SLICE_BLOCKS)):
+        for text in filter(None, block_texts):
+            texts[text] = normalized[text] if text in normalized else normalize_for_index(text)
+            chars_left -= len(text)
+        until = position
+        if chars_left < 0:
+            break
+    more = conn.scalar(blocks.with_only_columns(parts.c.position).where(parts.c.position > until).limit(1))
+    return IndexSlice(row.message, row.after, until, more is None, texts)
+
+
+def _add_slice(conn: Connection, index_slice: IndexSlice) -> None:
+    """Add a slice to the index, unless the message is deleted or another task has added the slice."""
+    listed = (unindexed.c.message == index_slice.message, unindexed.c.after == index_slice.after)
+    progress = update(unindexed).where(*listed).values(after=index_slice.until)
+    end = delete(unindexed).where(*listed)
+    if conn.execute(end if index_slice.last else progress).rowcount:
+        blocks = range(index_slice.after + 1, index_slice.until + 1)
+        index_blocks(conn, index_slice.message, blocks, index_slice.normalized)

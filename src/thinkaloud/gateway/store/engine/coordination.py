@@ -1,13 +1,17 @@
-"""Wakes other gateways on the same PostgreSQL when turns have changed, or when one asks something of another.
+"""What the gateways on one database share: notifications that turns have changed, locks, and its clock.
 
 A notification is a hint with the keys of turns and may be lost; the tables are the truth. SQLite has one
-gateway, which needs none.
+gateway, which needs neither notifications nor locks.
 """
 
+import zlib
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, text
+from sqlalchemy import BigInteger, Connection, text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 LOG_CHANNEL = "thinkaloud_log"
 COMMAND_CHANNEL = "thinkaloud_commands"
@@ -16,6 +20,8 @@ ALL_TURNS = "*"
 _MAX_TURNS = 390
 """PostgreSQL refuses payloads of 8,000 bytes, and with them the commit. A key has at most 19 digits."""
 _NOTIFY = text("SELECT pg_notify(:channel, :payload)")
+_LOCK = text("SELECT pg_advisory_xact_lock(:space, :number)")
+_LOCK_SPACE = 0x74686B  # other programs may use advisory locks of the same database
 
 
 class Wakeup(msgspec.Struct, frozen=True):
@@ -53,3 +59,26 @@ def wake_for_command(conn: Connection, turn: int) -> None:
 def _notify(conn: Connection, channel: str, turns: Iterable[int]) -> None:
     if conn.dialect.name == "postgresql":
         conn.execute(_NOTIFY, {"channel": channel, "payload": turns_payload(turns)})
+
+
+def lock_until_commit(conn: Connection, name: str) -> None:
+    """Wait until no other transaction holds the lock of this name, for work that has no row to lock yet."""
+    if conn.dialect.name == "postgresql":
+        conn.execute(_LOCK, {"space": _LOCK_SPACE, "number": zlib.crc32(name.encode()) >> 1})
+
+
+class DatabaseNowMs(FunctionElement[int]):
+    """The time of the database, in milliseconds, also within a long transaction."""
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(DatabaseNowMs, "postgresql")
+def _on_postgres(element: DatabaseNowMs, compiler: Any, **options: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+
+
+@compiles(DatabaseNowMs, "sqlite")
+def _on_sqlite(element: DatabaseNowMs, compiler: Any, **options: Any) -> str:
+    return "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"

@@ -1,7 +1,11 @@
-"""The log of a running turn in memory: entries that wait for their commit, and the newest published ones."""
+"""The log of a running turn in memory: entries that wait for their commit, and the newest published ones.
+
+Its state moves by the table in `states.py` only.
+"""
 
 import asyncio
 from collections import deque
+from itertools import chain
 
 import msgspec
 
@@ -16,6 +20,7 @@ from thinkaloud.core.canon import (
     TurnFailed,
 )
 from thinkaloud.gateway.store.engine.database import Batch, Query
+from thinkaloud.gateway.store.log.states import LogEvent, LogState, next_state
 
 ENDS = (TurnEnded, TurnFailed)
 NOT_REPEATED = (ApprovalAsked, ApprovalSettled, ReplyEnded, ToolFinished)
@@ -57,15 +62,13 @@ class LiveLog:
         """The id of the turn, where it is known. A key can be given again after a failover, an id cannot."""
         self.epoch = epoch
         self.start = start
-        """Saves the turn itself; None once that is done, or under way."""
-        self.starting = False
-        """Whether the commit that saves the turn itself is under way."""
-        self.taken_over = False
-        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
+        """Saves the turn itself; None once a commit has it."""
+        self.state = LogState.OPEN if start is None else LogState.NEW
         self.last = self.published = self.saved = after
         self._waiters: set[asyncio.Future[bool]] = set()
         self.first_cached = after + 1
-        self.ended = False
+        self.complete = False
+        """Whether the last entry of the turn was appended."""
         self.urgent = False
         """Whether lines wait that a reader should get at once."""
         self._pending: list[bytes] = []
@@ -74,11 +77,30 @@ class LiveLog:
         self._cached_bytes = 0
         self._started_blocks: set[int] = set()
 
-    def add(self, line: bytes, *, ended: bool) -> int:
+    def move(self, event: LogEvent) -> None:
+        """Move to the state after an event; an event that cannot happen now raises `IllegalMove`."""
+        self.state = next_state(self.state, event)
+
+    @property
+    def lost(self) -> bool:
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
+        return self.state is LogState.TAKEN_OVER or self.state is LogState.DIVERGED
+
+    @property
+    def nothing_in_flight(self) -> bool:
+        """Whether every line is either on disk and published, or waits for its commit."""
+        return self.state is LogState.OPEN or self.state is LogState.NEW
+
+    @property
+    def drained(self) -> int:
+        """The last entry that does not wait for its commit any more."""
+        return self.last - len(self._pending)
+
+    def add(self, line: bytes, *, last: bool) -> int:
         """Add a line that waits for its commit; return the number of waiting bytes."""
-        if self.ended:
+        if self.complete:
             raise OutOfOrder(f"turn {self.turn} has ended, but its writer appends more")
-        self.ended = ended
+        self.complete = last
         self.last += 1
         self._pending.append(line)
         self._pending_bytes += len(line)
@@ -101,26 +123,39 @@ class LiveLog:
         return type(event) not in ENDS and (bool(self._waiters) or type(event) in NOT_REPEATED)
 
     def drain(self) -> tuple[int, list[bytes]]:
-        """Remove and return the waiting lines, after the number of the first one."""
+        """Remove and return the waiting lines for a commit, after the number of the first one."""
+        self.move(LogEvent.DRAINED)
         lines, self._pending, self._pending_bytes = self._pending, [], 0
         self.urgent = False
         return self.last - len(lines) + 1, lines
 
-    def batch(self, first: int, lines: list[bytes]) -> Batch:
-        """Return drained lines, ready to be appended, and the start of the turn if it is not saved yet."""
-        start, self.start = self.start, None
-        self.starting = self.starting or start is not None
-        return Batch(self.turn, self.epoch, first, first + len(lines) - 1, b"\n".join(lines), start)
-
-    def undrain(self, lines: list[bytes]) -> None:
-        """Take back lines that were drained and could not be saved."""
+    def undrain(self, lines: list[bytes], start: Query[object] | None) -> None:
+        """Take back what was drained and could not be saved."""
+        self.move(LogEvent.RETURNED)
         self._pending = lines + self._pending
         self._pending_bytes += sum(map(len, lines))
+        self.start = start
 
-    @property
-    def nothing_in_flight(self) -> bool:
-        """Whether every line is either on disk or waits for its commit."""
-        return self.saved == self.published == self.last - len(self._pending) and not self.starting
+    def batch(self, first: int, lines: list[bytes]) -> Batch:
+        """Return drained lines, ready to be appended, and the start of the turn if it is not stored yet."""
+        start, self.start = self.start, None
+        return Batch(self.turn, self.epoch, first, first + len(lines) - 1, b"\n".join(lines), start)
+
+    def take_saved(self, batch: Batch) -> None:
+        """Note that a batch is on disk."""
+        if batch.start is not None:
+            self.move(LogEvent.STARTED)
+        self.saved = batch.last_seq
+        if self.state is LogState.UNSAVED and self.saved >= self.published:
+            self.move(LogEvent.SAVED if self.saved == self.drained else LogEvent.CAUGHT_UP)
+
+    def missing_batch(self, stored: int) -> Batch:
+        """Return what was saved after the entry `stored`, to be saved again: the database lacks it now."""
+        self.move(LogEvent.REQUEUED)
+        lines = self.span(stored, saved=False).lines[: self.saved - stored]
+        batch = Batch(self.turn, self.epoch, stored + 1, self.saved, b"\n".join(lines))
+        self.saved = stored
+        return batch
 
     def publish(self, first: int, lines: list[bytes], cached_bytes: int) -> None:
         """Publish lines to readers. Of older lines keep `cached_bytes`, and all that are not on disk yet."""
@@ -129,6 +164,10 @@ class LiveLog:
             self._cached.append((first, lines, size))
         self._cached_bytes += size
         self.published = first + len(lines) - 1
+        if self.published > self.saved:
+            self.move(LogEvent.SHOWN)
+        elif self.state is LogState.IN_FLIGHT and self.published == self.drained:
+            self.move(LogEvent.PUBLISHED)
         while self._cached_bytes > cached_bytes and len(self._cached) > 1:
             oldest, old_lines, size = self._cached[0]
             if oldest + len(old_lines) - 1 > self.saved:
@@ -147,15 +186,18 @@ class LiveLog:
                     chunks.append(lines[after + 1 - first :])
                 break
             chunks.append(lines)
-        lines_after = tuple(line for lines in reversed(chunks) for line in lines)
-        ended = self.ended and self.published == self.last
-        return LogSpan(after + 1, lines_after, ended and after + len(lines_after) >= self.published, saved)
+        chunks.reverse()
+        lines_after = tuple(chain.from_iterable(chunks))
+        ends_here = self.complete and self.published == self.last
+        ended = ends_here and after + len(lines_after) >= self.published
+        return LogSpan(after + 1, lines_after, ended, saved)
 
     def all_lines(self) -> list[bytes] | None:
         """Return all lines of the turn; None if the oldest are in the database only."""
         if self.first_cached:
             return None
-        return [*(line for _, lines, _ in self._cached for line in lines), *self._pending]
+        cached = chain.from_iterable(lines for _, lines, _ in self._cached)
+        return [*cached, *self._pending]
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for a change; return False if there is none in this time.
