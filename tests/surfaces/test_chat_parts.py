@@ -17,7 +17,7 @@ from thinkaloud.core.canon import Entry, Refused
 from thinkaloud.core.transcript import fold_entries
 from thinkaloud.core.view import LOCALES
 from thinkaloud.surfaces.chat.attachments import MAX_BYTES, image_path, read_attachment
-from thinkaloud.surfaces.chat.call_arguments import argument_lines
+from thinkaloud.surfaces.chat.display import argument_lines
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, LANGUAGES, ScreenWords, Texts
 from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, Command, completions, read_command
@@ -74,7 +74,7 @@ def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> Non
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     paths = [
-        *(SOURCE.parent / "chat" / name for name in ("display.py", "responder_words.py")),
+        SOURCE.parent / "chat" / "display.py",
         *SOURCE.rglob("*.py"),
     ]
     sources = (path.read_text("utf-8") for path in paths if path.name != "words.py")

@@ -23,7 +23,7 @@ from thinkaloud.surfaces.tui.text.markdown_blocks import (
     MarkdownPiece,
     Part,
 )
-from thinkaloud.surfaces.tui.text.table_rows import column_widths
+from thinkaloud.surfaces.tui.text.markdown_rows import column_widths
 
 SAMPLE = """# A heading
 

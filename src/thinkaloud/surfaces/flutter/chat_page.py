@@ -14,18 +14,14 @@ import msgspec
 from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.core.view import Policy
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable
-from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.chat_state import ChatState
 from thinkaloud.surfaces.flutter import page_flows
 from thinkaloud.surfaces.flutter.composer_row import ApprovalCard, ComposerRow
+from thinkaloud.surfaces.flutter.controls import FollowedList, IconAction, NoticeBar, screen_line
 from thinkaloud.surfaces.flutter.exchange_column import ExchangeColumn
-from thinkaloud.surfaces.flutter.followed_list import FollowedList
-from thinkaloud.surfaces.flutter.icon_action import IconAction
-from thinkaloud.surfaces.flutter.notice_bar import NoticeBar
 from thinkaloud.surfaces.flutter.page_tasks import start_task
-from thinkaloud.surfaces.flutter.screen_text import screen_line
 from thinkaloud.surfaces.flutter.session_sidebar import SessionSidebar
-from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
 
@@ -363,7 +359,7 @@ class ChatPage:
         info = self.chat.info if self.chat else None
         who = answerer.agent or answerer.model or (info.agent if info else "")
         who = who or self.display.model(self.chat, answerer)
-        effort = words.text(f"effort.{answerer.thinking}") if answerer.thinking in EFFORTS[1:] else ""
+        effort = words.text(f"effort.{answerer.thinking}") if answerer.thinking in EFFORTS else ""
         running = self.chat is not None and self.chat.running_turn is not None
         self.composer.show(words, " · ".join(part for part in (who, effort) if part), running=running)
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 import flet as ft
 
 from thinkaloud.core.transcript import Block
-from thinkaloud.surfaces.chat.call_arguments import TYPE_AHEAD_S, argument_lines
+from thinkaloud.surfaces.chat.display import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.icon_action import IconAction, text_action
-from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
+from thinkaloud.surfaces.flutter.controls import (
+    IconAction,
+    IsolatedControl,
+    screen_line,
+    screen_text,
+    text_action,
+)
 from thinkaloud.surfaces.flutter.row_controls import MUTED
-from thinkaloud.surfaces.flutter.screen_text import screen_line, screen_text
 
 ARGUMENT_CHARACTERS = 4_000
 LONG_ARGUMENTS = 300

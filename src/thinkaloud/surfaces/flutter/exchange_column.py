@@ -1,20 +1,112 @@
-"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream."""
+"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream.
+
+A turn takes entries at any rate and is drawn a few times a second. Text that streams is appended to what is
+drawn.
+"""
 
 from collections.abc import Callable
 
 import flet as ft
 
 from thinkaloud.core.canon import Entry
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import Policy, notice
+from thinkaloud.core.view.labels import notice_text
 from thinkaloud.surfaces.chat.chat_session import ChatTurn
-from thinkaloud.surfaces.flutter.icon_action import IconAction
-from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
+from thinkaloud.surfaces.chat.live_turn import TurnChanges
+from thinkaloud.surfaces.flutter.controls import IconAction, IsolatedControl, screen_text
+from thinkaloud.surfaces.flutter.page_tasks import FrameTimer
 from thinkaloud.surfaces.flutter.row_controls import MUTED
-from thinkaloud.surfaces.flutter.screen_text import screen_text
-from thinkaloud.surfaces.flutter.turn_column import TurnColumn
+from thinkaloud.surfaces.flutter.streamed_text import AnswerColumn
+from thinkaloud.surfaces.flutter.thinking_block import Clock, KoderThinkingBlock
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
 
-QUESTION_LIMIT = 4_000
-"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
+
+class TurnColumn(ft.Column):
+    """One turn, live or complete: its thinking, its answer, and the notices about it."""
+
+    def __init__(
+        self,
+        turn: Turn | None = None,
+        *,
+        policy: Policy | None = None,
+        locale: str = "en-US",
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(spacing=8, tight=True)
+        self.turn = Turn() if turn is None else turn
+        self.thinking = KoderThinkingBlock(self.turn, policy=policy, locale=locale, clock=clock)
+        self.answer = AnswerColumn(self.turn.answer)
+        self.notices = ft.Column(spacing=4, tight=True)
+        self.controls = [self.thinking, self.answer, self.notices]
+        self._frames = FrameTimer(self, self.flush)
+        self._changes = TurnChanges(self.turn)
+        self._draw_notices()
+
+    def did_mount(self) -> None:
+        """Note that changes are to be sent from now on."""
+        self._frames.mount()
+
+    def will_unmount(self) -> None:
+        """Note that there is no client any more."""
+        self._frames.unmount()
+
+    def feed(self, entry: Entry) -> None:
+        """Apply an entry to the turn and draw it with the next frame."""
+        apply(self.turn, entry)
+        self.thinking.note(entry)
+        self._changes.note(entry.event)
+        self._frames.draw_soon()
+
+    def show(self, turn: Turn) -> None:
+        """Draw another turn, or this one after its text was changed and not only appended to."""
+        self.turn = turn
+        self.thinking.show_turn(turn)
+        self.answer.replace(turn.answer)
+        self._changes = TurnChanges(turn)
+        self._draw_notices()
+
+    def apply_policy(self, policy: Policy, locale: str | None = None) -> None:
+        """Draw the turn with other settings, or in another language."""
+        self.thinking.apply_policy(policy, locale)
+        self._draw_notices()
+
+    def flush(self) -> None:
+        """Draw what has changed, without waiting for the next frame."""
+        if self._changes.text_changed:
+            self.show(self.turn)
+        else:
+            self.thinking.flush()
+            if self._changes.turn_changed:
+                self._draw_answer()
+                self._draw_notices()
+            else:
+                self.answer.append("".join(self._changes.new_answer))
+        self._changes.drawn(self.turn)
+
+    def _draw_answer(self) -> None:
+        answer, drawn = self.turn.answer, self.answer.text
+        if answer.startswith(drawn):
+            self.answer.append(answer[len(drawn) :])
+        else:
+            self.answer.replace(answer)
+
+    def _draw_notices(self) -> None:
+        locale = self.thinking.locale
+        texts = [notice_text(event, locale) or event.code for event in self.turn.notices]
+        self.notices.controls = [
+            _notice_row(screen_text(text)) for text in [*texts, notice(self.turn, locale)] if text
+        ]
+        self.notices.visible = bool(self.notices.controls)
+        if self._frames.mounted:
+            self.notices.update()
+
+
+def _notice_row(text: str) -> ft.Control:
+    icon = ft.Icon(ft.Icons.INFO_OUTLINE, size=18, color=ft.Colors.TERTIARY)
+    words = ft.Text(text, size=14, expand=True)
+    row = ft.Row([icon, words], spacing=8, vertical_alignment=ft.CrossAxisAlignment.START)
+    return ft.Semantics(container=True, content=row)
 
 
 class ExchangeColumn(IsolatedControl, ft.Column):
@@ -31,7 +123,7 @@ class ExchangeColumn(IsolatedControl, ft.Column):
         )
         self.turn_column.thinking.on_toggle = self._remember
         self.turn_column.thinking.replace_choices(chat_turn.choices.current(display.policy))
-        self._question = ft.Text(question_text(chat_turn, display), size=15)
+        self._question = ft.Text(display.cut_question(screen_text(chat_turn.prompt)), size=15)
         self._state = ft.Text(size=13, color=ft.Colors.TERTIARY)
         self._copy = IconAction("copy", ft.Icons.COPY_OUTLINED, lambda: on_copy(chat_turn))
         self._copy.button.icon_size, self._copy.button.icon_color = 18, MUTED
@@ -73,7 +165,7 @@ class ExchangeColumn(IsolatedControl, ft.Column):
     def apply_display(self, display: FlutterDisplay) -> None:
         """Draw with another policy or in another language."""
         self._display = display
-        self._question.value = question_text(self.chat_turn, display)
+        self._question.value = display.cut_question(screen_text(self.chat_turn.prompt))
         self.turn_column.apply_policy(display.policy, display.locale)
         self.replace_choices()
         self.show_state()
@@ -87,12 +179,3 @@ class ExchangeColumn(IsolatedControl, ft.Column):
         choices = self.chat_turn.choices.current(self._display.policy)
         choices.clear()
         choices.update(self.turn_column.thinking.choices)
-
-
-def question_text(chat_turn: ChatTurn, display: FlutterDisplay) -> str:
-    """Return the question as it is drawn."""
-    prompt = screen_text(chat_turn.prompt)
-    if len(prompt) <= QUESTION_LIMIT:
-        return prompt
-    rest = display.words.text("question.rest", n=len(prompt) - QUESTION_LIMIT)
-    return f"{prompt[:QUESTION_LIMIT]}… {rest}"

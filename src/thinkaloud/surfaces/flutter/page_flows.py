@@ -16,11 +16,16 @@ from thinkaloud.core.view import (
     unknown_command,
 )
 from thinkaloud.surfaces.chat.backend import Responder
-from thinkaloud.surfaces.chat.chat_session import Answerer, ChatTurn
-from thinkaloud.surfaces.chat.responder_words import responder_note, responder_reason
+from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatTurn
+from thinkaloud.surfaces.chat.display import responder_note, responder_reason
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.dialogs import Choice, ChoiceDialog, confirm_dialog, line_dialog
-from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS, SettingsDialog
+from thinkaloud.surfaces.flutter.dialogs import (
+    Choice,
+    ChoiceDialog,
+    SettingsDialog,
+    confirm_dialog,
+    line_dialog,
+)
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
 
 if TYPE_CHECKING:

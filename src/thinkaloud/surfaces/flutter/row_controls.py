@@ -5,12 +5,13 @@ drawn inside of it is not read a second time. Icons come from the icon font, sin
 That font has no thought bubble, so it is drawn (`ThoughtBubble`).
 """
 
+import time
 from collections.abc import Callable
 
 import flet as ft
 
 from thinkaloud.core.canon import Kind
-from thinkaloud.core.view import PANEL, OpenState, ThinkingState
+from thinkaloud.core.view import PANEL, LiveRegion, OpenState, Policy, ThinkingState, ThinkingView
 from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.surfaces.chat.panel_rows import (
     SEPARATOR,
@@ -20,12 +21,14 @@ from thinkaloud.surfaces.chat.panel_rows import (
     NewestLineRow,
     PassageRow,
 )
-from thinkaloud.surfaces.flutter.screen_text import readable, screen_line, screen_text
+from thinkaloud.surfaces.flutter.controls import readable, screen_line, screen_text
 
 INDENT = 14
 MAX_DEPTH = 4
 LABEL_LINES = 3
 """A label with the long name of a tool is cut here; assistive technology has all of it."""
+READ_EVERY_S = 4.0
+"""Where thinking itself is read out, the newest line or the call at work is, no more often than this."""
 MUTED = ft.Colors.ON_SURFACE_VARIANT
 _KIND_ICONS = {
     Kind.TOOL_CALL: ft.Icons.BUILD_OUTLINED,
@@ -282,3 +285,38 @@ class MarkerButton(ft.Container):
     def show(self, row: MarkerRow) -> None:
         """Show another text."""
         self._text.value = screen_line(row.text)
+
+
+class StatusAnnouncement(ft.Semantics):
+    """Tells a screen reader that thinking started and that it ended, each once. Nobody sees it.
+
+    Thinking that had ended before it was drawn is not announced.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            identifier="thinking-announcement",
+            live_region=True,
+            label="",
+            content=ft.Container(width=1, height=1),
+        )
+        self._status: ThinkingState | None = None
+        self._read_s = 0.0
+
+    def show(self, view: ThinkingView | None, policy: Policy) -> None:
+        """Announce what has changed since the last view."""
+        before, self._status = self._status, None if view is None else view.status
+        if view is None or policy.live_region is LiveRegion.OFF:
+            self.label = ""
+        elif view.status is not ThinkingState.THINKING:
+            if before is ThinkingState.THINKING:
+                self._say(". ".join(part for part in (view.label, view.notice) if part))
+        elif before is not ThinkingState.THINKING:
+            self._say(view.label)
+        elif policy.live_region is LiveRegion.CONTENT and time.monotonic() - self._read_s >= READ_EVERY_S:
+            # Not the line of the panel: it stays while a call works, and was read when it was new.
+            new_lines = [block.peek for block in view.blocks if block.peek]
+            self._say(new_lines[-1] if new_lines else view.label)
+
+    def _say(self, text: str) -> None:
+        self.label, self._read_s = screen_line(text), time.monotonic()

@@ -7,11 +7,8 @@ import flet as ft
 
 from thinkaloud.surfaces.chat.chat_session import ChatSession
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.icon_action import IconAction
-from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
-from thinkaloud.surfaces.flutter.notice_bar import NoticeBar
+from thinkaloud.surfaces.flutter.controls import IconAction, IsolatedControl, NoticeBar, screen_line
 from thinkaloud.surfaces.flutter.row_controls import MUTED
-from thinkaloud.surfaces.flutter.screen_text import screen_line
 
 SIDEBAR_WIDTH = 290
 

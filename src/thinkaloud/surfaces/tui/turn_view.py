@@ -14,7 +14,7 @@ from thinkaloud.core.canon import Entry
 from thinkaloud.core.transcript import Turn, apply
 from thinkaloud.core.view import Policy, notice
 from thinkaloud.core.view.labels import notice_text
-from thinkaloud.surfaces.chat.turn_changes import TurnChanges
+from thinkaloud.surfaces.chat.live_turn import TurnChanges
 from thinkaloud.surfaces.tui.text.answer import AnswerView
 from thinkaloud.surfaces.tui.text.line_view import FRAME_S, LineView, TallStylesCache
 from thinkaloud.surfaces.tui.text.sections import TextSection

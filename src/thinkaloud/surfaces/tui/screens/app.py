@@ -21,9 +21,9 @@ from thinkaloud.surfaces.chat.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.screens.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, KEYLESS_COMMANDS
 from thinkaloud.surfaces.tui.screens.dialogs import WINDOW_CSS
+from thinkaloud.surfaces.tui.screens.exchange import transcript_text
 from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
-from thinkaloud.surfaces.tui.screens.terminal_display import TerminalDisplay
-from thinkaloud.surfaces.tui.screens.transcript_text import transcript_text
+from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
 from thinkaloud.surfaces.tui.text.palette import readable_variables
 
 GATEWAY_CHECK_S = 5.0

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from thinkaloud.core.transcript import Block
-from thinkaloud.surfaces.chat.call_arguments import TYPE_AHEAD_S, argument_lines
+from thinkaloud.surfaces.chat.display import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 

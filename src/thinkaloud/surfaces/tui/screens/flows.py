@@ -14,9 +14,9 @@ from thinkaloud.core.canon import Entry, Refused
 from thinkaloud.core.view import LOCALES, PRESETS, Words, read_policy, run_thinking_command, thinking_shown
 from thinkaloud.surfaces.chat.attachments import read_attachment
 from thinkaloud.surfaces.chat.backend import Responder, SessionInfo
-from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.display import responder_note, responder_reason
 from thinkaloud.surfaces.chat.question_queue import WaitingQuestion
-from thinkaloud.surfaces.chat.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.screens.commands import Command
 from thinkaloud.surfaces.tui.screens.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.screens.help import HelpScreen
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Flow = Coroutine[Any, Any, None]
 EXPORT_FORMS = {"markdown": "md", "text": "txt", "json": "json"}
-EFFORTS = ("off", "low", "medium", "high", "max")
 
 
 async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
@@ -116,10 +115,19 @@ def _waiting(screen: "ChatScreen", key: str) -> WaitingQuestion | None:
 
 async def answer_now(screen: "ChatScreen") -> None:
     """Stop the thinking of the running turn, and make the model answer."""
+    await screen.state.backend.answer_now(_running_turn(screen).id)
+
+
+async def _stop_running(screen: "ChatScreen") -> None:
+    """Stop the running turn; other than the key, the command says if there is none."""
+    await screen.state.backend.cancel(_running_turn(screen).id)
+
+
+def _running_turn(screen: "ChatScreen") -> ChatTurn:
     running = screen.chat.running_turn if screen.chat else None
     if running is None:
         raise Refused(screen.display_settings.words.text("nothing_runs"))
-    await screen.state.backend.answer_now(running.id)
+    return running
 
 
 async def new_session(screen: "ChatScreen", session: str = "") -> None:
@@ -248,6 +256,8 @@ async def search(screen: "ChatScreen", text: str = "") -> None:
 
 async def attach(screen: "ChatScreen", path: str) -> None:
     """Attach an image to the next question."""
+    if not path:
+        raise Refused(screen.display_settings.words.text("attach.usage"))
     screen.composer.attach(read_attachment(path))
 
 
@@ -388,3 +398,69 @@ def selected_turn(screen: "ChatScreen") -> ChatTurn:
     if screen.chat is None or not screen.chat.turns:
         raise Refused(screen.display_settings.words.text("no_session"))
     return screen.chat.turns[-1]
+
+
+async def run_command(screen: "ChatScreen", command: Command) -> None:
+    """Carry out a known command that was typed into the prompt."""
+    await COMMAND_FLOWS[command.name](screen, command.argument)
+
+
+async def _set_answerer(screen: "ChatScreen", kind: str, name: str) -> None:
+    """Let a model or an agent answer the next question; without a name, show the list."""
+    if name:
+        use_answerer(screen, Answerer(**{kind: name}, thinking=screen.state.answerer.thinking))
+    else:
+        await SCREEN_FLOWS[kind](screen)
+
+
+async def _export_as(screen: "ChatScreen", argument: str) -> None:
+    form, _, file = argument.partition(" ")
+    await export(screen, _shown_session(screen), form.lower(), file.strip())
+
+
+async def _set_theme(screen: "ChatScreen", name: str) -> None:
+    if name not in ("light", "dark"):
+        raise Refused(screen.display_settings.words.text("theme.usage"))
+    screen.chat_app.use_theme(name)
+
+
+async def _copy_selected(screen: "ChatScreen", argument: str) -> None:
+    await copy(screen, selected_turn(screen), thoughts=argument.lower() == "thoughts")
+
+
+async def _detach(screen: "ChatScreen", argument: str) -> None:
+    screen.composer.take_attachments()
+
+
+async def _toggle_sessions(screen: "ChatScreen", argument: str) -> None:
+    screen.action_toggle_sessions()
+
+
+def _shown_session(screen: "ChatScreen") -> str:
+    return screen.chat.info.id if screen.chat else ""
+
+
+COMMAND_FLOWS: Mapping[str, Callable[["ChatScreen", str], Flow]] = {
+    "thinking": lambda screen, argument: set_thinking(screen, argument.lower()),
+    "model": lambda screen, name: _set_answerer(screen, "model", name),
+    "agent": lambda screen, name: _set_answerer(screen, "agent", name),
+    "effort": set_effort,
+    "new": new_session,
+    "sessions": _toggle_sessions,
+    "rename": lambda screen, title: rename(screen, _shown_session(screen), title),
+    "delete": lambda screen, _: delete(screen, _shown_session(screen)),
+    "search": search,
+    "export": _export_as,
+    "attach": attach,
+    "detach": _detach,
+    "edit": lambda screen, _: act_on_turn(screen, "edit"),
+    "copy": _copy_selected,
+    "now": lambda screen, _: answer_now(screen),
+    "stop": lambda screen, _: _stop_running(screen),
+    "replay": lambda screen, _: act_on_turn(screen, "replay"),
+    "settings": lambda screen, _: settings(screen),
+    "theme": _set_theme,
+    "help": lambda screen, _: show_help(screen),
+    "quit": lambda screen, _: screen.chat_app.action_quit(),
+}
+"""The flows of commands, by the name of the command and with its argument."""

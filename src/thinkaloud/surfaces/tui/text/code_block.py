@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from textual.highlight import HighlightTheme, highlight
 
-from thinkaloud.surfaces.tui.text.sections import Row, Span
-from thinkaloud.surfaces.tui.text.styled_text import prefixed_rows
+from thinkaloud.surfaces.tui.text.sections import Row, Span, prefixed_rows
 from thinkaloud.surfaces.tui.text.wrap import TAB
 
 CHECKPOINT_LINES = 40

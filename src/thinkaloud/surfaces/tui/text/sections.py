@@ -1,18 +1,18 @@
-"""Sections: the parts of a line view, each laid out in rows of its own.
+"""Sections: the parts of a line view, each laid out in rows of text with roles.
 
 A row is a value: the same row is drawn once and then taken from a cache. Sections are laid out for a number
 of columns. A section that is long is laid out for other columns in steps, and shows its old rows meanwhile.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 
 from thinkaloud.core.view.text import first_columns, last_columns
 from thinkaloud.surfaces.terminal import TerminalCleaner, clean
-from thinkaloud.surfaces.tui.text.wrap import WrappedText
+from thinkaloud.surfaces.tui.text.wrap import WrappedText, wrap_rows
 
 MIN_TEXT_COLUMNS = 16
 """A header gives up its badge rather than show less of its text than this."""
@@ -202,3 +202,43 @@ def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...],
         fitting.append(span)
         width += span_width
     return tuple(fitting), width
+
+
+def wrap_spans(spans: Iterable[Span], columns: int) -> list[tuple[Span, ...]]:
+    """Return the spans in rows of at most `columns`; each row keeps its newline, if it has one."""
+    pieces = [span for span in spans if span.text]
+    rows: list[tuple[Span, ...]] = []
+    index = offset = 0
+    for text in wrap_rows("".join(span.text for span in pieces), max(1, columns)):
+        row: list[Span] = []
+        missing = len(text)
+        while missing:
+            span = pieces[index]
+            part = span.text[offset : offset + missing]
+            row.append(span._replace(text=part))
+            missing -= len(part)
+            offset += len(part)
+            if offset == len(span.text):
+                index, offset = index + 1, 0
+        rows.append(tuple(row))
+    return rows
+
+
+def prefixed_rows(
+    spans: Iterable[Span], columns: int, *, first: str = "", rest: str = "", fill: str = ""
+) -> list[Row]:
+    """Return text as rows, the first row behind one prefix and the others behind another."""
+    rows: list[Row] = []
+    for index, row in enumerate(wrap_spans(spans, columns - cell_len(rest))):
+        prefix = rest if index else first
+        continues = not row[-1].text.endswith("\n")
+        content = (*row[:-1], row[-1]._replace(text=row[-1].text.removesuffix("\n")))
+        rows.append(Row((Span(prefix), *content), len(prefix), continues, fill))
+    if rows:
+        rows[-1] = rows[-1]._replace(continues=False)
+    return rows
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """Return the number of columns of spans in one line."""
+    return sum(cell_len(span.text) for span in spans)
