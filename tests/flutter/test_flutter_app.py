@@ -258,7 +258,7 @@ def test_two_sessions_stream_while_the_person_goes_from_one_to_the_other(chat: C
     chat.wait_for("Something.")
     chat.open(first, "Half of it and the rest.")
     chat.wait_for("A turn has ended", there=False)
-    assert chat.chat_page.composer.field.value == "not sent yet"
+    assert chat.chat_page.frame.composer.field.value == "not sent yet"
 
 
 def test_answer_now_and_stop_reach_the_gateway(chat: Chat) -> None:
@@ -442,7 +442,7 @@ def test_lost_gateway_is_said_and_its_return_too(chat: Chat) -> None:
     chat.screen.wait_until(lambda: ("ask", session.id) in [call[:2] for call in chat.backend.calls])
     chat.backend.unreachable = ""
     chat.wait_for("Nobody answers at memory.", there=False)
-    assert chat.chat_page.composer.field.value == "Are you there?"
+    assert chat.chat_page.frame.composer.field.value == "Are you there?"
     chat.wait_for("The gateway is back.")
     chat.screen.wait_until(
         lambda: any(

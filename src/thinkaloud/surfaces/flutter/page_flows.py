@@ -36,10 +36,10 @@ Flow = Coroutine[Any, Any, None]
 
 async def send(chat_page: "ChatPage") -> None:
     """Ask what is in the message box, or do what the command in it says."""
-    text, display = chat_page.composer.field.value, chat_page.display
+    text, display = chat_page.frame.composer.field.value, chat_page.display
     policy = run_thinking_command(text, display.policy)
     if policy is not None:
-        chat_page.composer.fill("")
+        chat_page.frame.composer.fill("")
         await save_display(chat_page, display.with_policy(policy))
         key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
         chat_page.show_notice(Words(display.locale).text(key))
@@ -76,7 +76,7 @@ async def toggle_blocks(chat_page: "ChatPage") -> None:
     """Open every block of the session, or close them all if all are open."""
     if chat_page.chat:
         chat_page.chat.toggle_blocks(chat_page.display.policy)
-    chat_page.replace_choices()
+    chat_page.frame.conversation.replace_choices()
 
 
 async def choose_answerer(chat_page: "ChatPage") -> None:

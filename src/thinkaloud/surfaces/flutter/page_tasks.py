@@ -12,6 +12,9 @@ from typing import Any, ParamSpec
 import flet as ft
 from flet.messaging.session import Session
 
+from thinkaloud.core.canon import Refused
+from thinkaloud.surfaces.chat.backend import BackendUnreachable
+
 FRAME_S = 0.066
 """A control that changes all the time is drawn once in this time."""
 CLOCK_S = 1.0
@@ -112,3 +115,37 @@ class FrameTimer:
         while self.mounted and not has_closed(self._control.page) and tick():
             await asyncio.sleep(CLOCK_S)
         self._ticking = False
+
+
+class PageFlows:
+    """Work of a page that waits for the gateway. It ends when the page closes; what is refused is shown."""
+
+    def __init__(self, page: ft.Page, show_error: Callable[[Exception], None]) -> None:
+        self.closed = False
+        self._page = page
+        self._show_error = show_error
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, flow: Coroutine[Any, Any, None]) -> None:
+        """Run work beside the page."""
+        if self.closed:
+            flow.close()
+        else:
+            start_task(self._page, self._run, flow)
+
+    async def _run(self, flow: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await flow
+        except (Refused, BackendUnreachable) as error:
+            self._show_error(error)
+        finally:
+            self._tasks.discard(task)
+
+    def close(self) -> None:
+        """End all work."""
+        self.closed = True
+        for task in self._tasks:
+            task.cancel()

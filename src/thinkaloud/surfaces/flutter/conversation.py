@@ -1,10 +1,10 @@
-"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream.
+"""The conversation: exchanges of a question, the turn that answers it, and the state of its stream.
 
 A turn takes entries at any rate and is drawn a few times a second. Text that streams is appended to what is
 drawn.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import flet as ft
 
@@ -14,12 +14,15 @@ from thinkaloud.core.view import Policy, notice
 from thinkaloud.core.view.labels import notice_text
 from thinkaloud.surfaces.chat.chat_session import ChatTurn
 from thinkaloud.surfaces.chat.live_turn import TurnChanges
-from thinkaloud.surfaces.flutter.controls import IconAction, IsolatedControl, screen_text
+from thinkaloud.surfaces.flutter.controls import FollowedList, IconAction, IsolatedControl, screen_text
 from thinkaloud.surfaces.flutter.page_tasks import FrameTimer
 from thinkaloud.surfaces.flutter.row_controls import MUTED
 from thinkaloud.surfaces.flutter.streamed_text import AnswerColumn
 from thinkaloud.surfaces.flutter.thinking_block import Clock, KoderThinkingBlock
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
+
+EXCHANGES_SHOWN = 30
+"""How many exchanges are drawn at first, and how many more at each press of the button above them."""
 
 
 class TurnColumn(ft.Column):
@@ -179,3 +182,64 @@ class ExchangeColumn(IsolatedControl, ft.Column):
         choices = self.chat_turn.choices.current(self._display.policy)
         choices.clear()
         choices.update(self.turn_column.thinking.choices)
+
+
+class ConversationList(FollowedList):
+    """The exchanges of the shown session, the last ones at first. It follows its end while a turn grows."""
+
+    def __init__(self, display: FlutterDisplay, on_copy: Callable[[ChatTurn], None]) -> None:
+        super().__init__([], follow=True, spacing=22)
+        self.expand = True
+        self._display = display
+        self._on_copy = on_copy
+        self._turns: Sequence[ChatTurn] = ()
+        self._first_shown = 0
+        self._exchanges: dict[int, ExchangeColumn] = {}
+
+    def show(self, turns: Sequence[ChatTurn]) -> None:
+        """Show the turns of another session, from the end."""
+        self._turns = turns
+        self._exchanges.clear()
+        self._first_shown = max(0, len(turns) - EXCHANGES_SHOWN)
+        self.follow = True
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the turns that there are now. An exchange that was drawn stays the same control."""
+        words = self._display.words
+        controls: list[ft.Control] = []
+        if self._first_shown:
+            controls.append(ft.TextButton(words.text("earlier"), on_click=lambda _: self._show_earlier()))
+        for chat_turn in self._turns[self._first_shown :]:
+            exchange = self.exchange(chat_turn)
+            if exchange is None:
+                exchange = ExchangeColumn(chat_turn, self._display, self._on_copy)
+                self._exchanges[id(chat_turn)] = exchange
+            controls.append(exchange)
+        if not controls:
+            controls.append(ft.Text(words.text("welcome"), size=15, color=MUTED))
+        self.controls = controls
+        if self._mounted:
+            self.update()
+        self.follow_end()
+
+    def exchange(self, chat_turn: ChatTurn) -> ExchangeColumn | None:
+        """Return the control of a turn, if it is drawn."""
+        return self._exchanges.get(id(chat_turn))
+
+    def apply_display(self, display: FlutterDisplay) -> None:
+        """Draw with another policy or in another language."""
+        self._display = display
+        for exchange in self._exchanges.values():
+            exchange.apply_display(display)
+        self.draw()
+
+    def replace_choices(self) -> None:
+        """Draw with the choices that the turns have now."""
+        for exchange in self._exchanges.values():
+            exchange.replace_choices()
+
+    def _show_earlier(self) -> None:
+        self._first_shown = max(0, self._first_shown - EXCHANGES_SHOWN)
+        self.follow = False
+        self.draw()
