@@ -61,7 +61,7 @@ SCREEN_SCRIPT = """() => {
     while (outer?.open) outer = outer.parentNode.closest("details");
     return !outer;
   };
-  const HEADER = [".step-summary > .meta", ".step-summary > .preview"];
+  const HEADER = [".step-summary > .meta", ".step-summary > .preview", ".step-summary > .step-time"];
   const BELOW = [".text > *", ".step-notice", ".input", ".result", ".placeholder"];
   const PARTS = [".step-summary > .label", ...HEADER, ...BELOW];
   for (const one of details.open ? root.querySelectorAll(PARTS.map(part => `.body ${part}`).join()) : []) {

@@ -43,6 +43,8 @@ class HeaderRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The first words or the summary; what a call was given."""
     badge: str = ""
+    duration: str = ""
+    """How long a call took."""
     hint: str = ""
     quoted: bool = False
     """Whether the label is the first words of a thought, in quotes."""
@@ -246,6 +248,7 @@ class _PanelRows:
             label=label,
             facts=facts,
             text=text,
+            duration=step.duration,
         )
 
     def _thought_body(self, step: StepView, depth: int) -> Iterator[PanelRow]:

@@ -159,13 +159,17 @@ class HeaderButton(ft.Container):
     def show(self, row: HeaderRow) -> None:
         """Show another state of the same header."""
         label = screen_line(f"“{row.label}”" if row.quoted else row.label)
-        facts, text, badge = _header_parts(row)
+        facts = [screen_line(fact) for fact in row.facts]
+        text = screen_line(row.text)
+        badge = screen_line(row.badge.removeprefix(TOOL_ICON))  # drawn with an icon of its own
         self._semantics.label = label
-        self._semantics.value = SEPARATOR.join(part for part in (*facts, badge, text) if part)
+        self._semantics.value = SEPARATOR.join(part for part in (*facts, badge, text, row.duration) if part)
         self._semantics.expanded = row.expanded
-        self._label.value = f"{label} ·" if facts else label  # here, so that no line starts with the dot
-        self._facts.value = SEPARATOR.join(facts)
-        self._facts.visible = bool(facts)
+        drawn_facts = [*facts, row.duration] if row.duration else facts
+        # The dot belongs to the label, so that no line starts with it.
+        self._label.value = f"{label} ·" if drawn_facts else label
+        self._facts.value = SEPARATOR.join(drawn_facts)
+        self._facts.visible = bool(drawn_facts)
         of_bar = self._style.bar and row.key == PANEL
         self._check.visible = bool(facts) and of_bar and row.status is ThinkingState.DONE
         self._text.value, self._text.visible = text, bool(text)
@@ -196,12 +200,6 @@ class HeaderButton(ft.Container):
             self._lead.content = self._dot if running else self._bubble
         self._chevron.icon = _chevron(row, self._style)
         self.padding = self._style.inset(row.depth)
-
-
-def _header_parts(row: HeaderRow) -> tuple[list[str], str, str]:
-    """Return the facts, the line below them and the badge of a header, as they are drawn."""
-    facts = [screen_line(fact) for fact in row.facts]
-    return facts, screen_line(row.text), screen_line(row.badge.removeprefix(TOOL_ICON))
 
 
 def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
