@@ -86,8 +86,8 @@ class LineView(ScrollView):
 
     @property
     def laid_out(self) -> bool:
-        """Whether all rows have the width of the view; long text takes several frames."""
-        return not self._layouts
+        """Whether all rows have the width of the view. It has none at first, and long text takes frames."""
+        return not self._sections or (self._columns > 0 and not self._layouts)
 
     def replace_sections(self, sections: Iterable[Section], *, first: int = 0) -> None:
         """Replace the sections from the first one given; those that are new are laid out now."""
