@@ -126,7 +126,8 @@ def responder_note(responder: Responder, words: ScreenWords) -> str:
     unchecked = words.any_of("model.unchecked", responder.unchecked)
     note = _THINKING_NOTES.get(responder.thinking)
     thinking = words.text(note) if note else ""
-    return " ".join(part for part in (unchecked, thinking, responder.description) if part)
+    description = error_text(responder.description, words.locale)  # that of an included agent is known there
+    return " ".join(part for part in (unchecked, thinking, description) if part)
 
 
 def responder_reason(responder: Responder, words: ScreenWords) -> str:

@@ -20,7 +20,7 @@ from thinkaloud.surfaces.chat.chat_session import Answerer
 from thinkaloud.surfaces.chat.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.screens.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, KEYLESS_COMMANDS
-from thinkaloud.surfaces.tui.screens.dialogs import WINDOW_CSS
+from thinkaloud.surfaces.tui.screens.dialogs import WINDOW_CSS, Palette
 from thinkaloud.surfaces.tui.screens.exchange import transcript_text
 from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
@@ -204,8 +204,7 @@ class ChatApp(App[None]):
     def action_command_palette(self) -> None:
         """Show the command palette with words of the person's language."""
         if not isinstance(self.screen, CommandPalette):
-            placeholder = self.display_settings.words.text("palette")
-            self.push_screen(CommandPalette(placeholder=placeholder))
+            self.push_screen(Palette(self.display_settings.words))
 
     def action_help_quit(self) -> None:
         """Leave a window by Ctrl+C. On the chat itself the screen takes this key."""
