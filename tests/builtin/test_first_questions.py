@@ -23,7 +23,7 @@ from thinkaloud.builtin import (
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills import SKILLS
-from thinkaloud.builtin.typos import mended, one_edit_apart
+from thinkaloud.builtin.typos import correct_typos, one_edit_apart
 from thinkaloud.builtin.words import Language
 
 NOW = SolverEnvironment(now=lambda: datetime(2026, 11, 17, 9, 30))
@@ -102,11 +102,11 @@ def test_connect_names_servers_and_keys_and_shows_no_key(monkeypatch: pytest.Mon
 
 
 def test_connections_are_looked_up_only_where_asked() -> None:
-    def look() -> Connections:
+    def find() -> Connections:
         raise AssertionError("nobody asked for a real model")
 
     for question in ("hello", "make 24 from 4 7 8 8", "Write me a poem", "what can you do?"):
-        assert solve(question, environment=SolverEnvironment(connections=look)).answer
+        assert solve(question, environment=SolverEnvironment(connections=find)).answer
 
 
 HOSTILE = [
@@ -169,9 +169,9 @@ def test_number_words_become_digits(words: str, digits: str) -> None:
 
 
 def test_typing_errors_are_mended_by_one_edit() -> None:
-    assert mended("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
-    assert mended("Ana says Beto is quiet") == "Ana says Beto is quiet"
-    assert mended("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
+    assert correct_typos("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
+    assert correct_typos("Ana says Beto is quiet") == "Ana says Beto is quiet"
+    assert correct_typos("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
     assert one_edit_apart("kilometrs", "kilometers")
     assert not one_edit_apart("mile", "mile")
     assert not one_edit_apart("abcd", "badc")

@@ -144,7 +144,7 @@ class PageStory:
             return
         key = None if lone else which
         choice = {"open": True, "close": False, "give_back": None}[act]
-        self._page.evaluate("([key, wish]) => story.choose(key, wish)", [key, choice])
+        self._page.evaluate("([key, choice]) => story.choose(key, choice)", [key, choice])
 
     def _state_problems(self, expect: dict[str, Any]) -> list[str]:
         state = self._page.evaluate(STATE_SCRIPT)

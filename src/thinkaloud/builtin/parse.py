@@ -1,7 +1,7 @@
 """Parses a question in English or Portuguese. What it does not recognise, it does not guess at.
 
 A question is read as it was written first; then without a greeting, then with numbers in digits, and then
-with typing errors mended. A reading that differs from what was written is reported as `read_as`.
+with typing errors corrected. A reading that differs from what was written is reported as `read_as`.
 """
 
 import re
@@ -13,7 +13,7 @@ from thinkaloud.builtin import skills
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.question import Puzzle, Reading, Remark, SolverEnvironment
 from thinkaloud.builtin.skills.talk import without_greeting
-from thinkaloud.builtin.typos import mended
+from thinkaloud.builtin.typos import correct_typos
 from thinkaloud.builtin.words import Language, Unsolvable, detect_language, normalize
 
 MAX_QUESTION_CHARACTERS = 2000
@@ -39,13 +39,13 @@ class ParsedQuestion(msgspec.Struct, frozen=True):
     language: Language
     question: Puzzle | AnswerCheck
     read_as: str = ""
-    mended: bool = False
-    """Whether typing errors were mended."""
+    corrected: bool = False
+    """Whether typing errors were corrected."""
 
 
 class _TextReading(msgspec.Struct, frozen=True):
     text: str
-    mended: bool = False
+    corrected: bool = False
 
 
 def parse(text: str, environment: SolverEnvironment | None = None) -> ParsedQuestion:
@@ -65,10 +65,10 @@ def parse(text: str, environment: SolverEnvironment | None = None) -> ParsedQues
         try:
             question = skills.recognise(reading)
         except Unsolvable as error:  # another reading may be solvable: "5 kilometrs" is no unit
-            refused = refused or ParsedQuestion(language, malformed(error), read_as, candidate.mended)
+            refused = refused or ParsedQuestion(language, malformed(error), read_as, candidate.corrected)
             continue
         if question is not None:
-            return ParsedQuestion(language, question, read_as, candidate.mended)
+            return ParsedQuestion(language, question, read_as, candidate.corrected)
     language = detect_language(text)
     return refused or ParsedQuestion(language, not_understood(text, language))
 
@@ -77,13 +77,13 @@ def _readings(text: str) -> Iterator[_TextReading]:
     """Yields the ways to read a text, each once; the surest first."""
     bare = without_greeting(text)
     digits = with_digits(normalize(bare))
-    corrected = mended(bare)
+    corrected = correct_typos(bare)
     readings = [_TextReading(text), _TextReading(bare)]
     if digits != normalize(bare):
         readings.append(_TextReading(digits))
     if corrected != bare:
         digits = with_digits(normalize(corrected))
-        readings += [_TextReading(corrected, mended=True), _TextReading(digits, mended=True)]
+        readings += [_TextReading(corrected, corrected=True), _TextReading(digits, corrected=True)]
     seen: set[str] = set()
     for reading in readings:
         if reading.text not in seen:

@@ -101,7 +101,7 @@ class Skill(msgspec.Struct, frozen=True):
     examples: Mapping[Language, str]
     """A question of this kind in each language; empty if it should not be suggested."""
     words: str = ""
-    """The words that the skill looks for, in both languages: typing errors are mended towards them."""
+    """The words that the skill looks for, in both languages: typing errors are corrected towards them."""
 
 
 class Remark(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ def find_solution(text: str, environment: SolverEnvironment | None = None) -> So
     if parsed.read_as:
         read_as = phrase(language, "read_as", text=parsed.read_as)
         thinking = (read_as, *thinking)
-        if parsed.mended:
+        if parsed.corrected:
             conclusion = msgspec.structs.replace(conclusion, answer=f"{read_as}\n\n{conclusion.answer}")
     return Solution(language, thinking, conclusion)
 

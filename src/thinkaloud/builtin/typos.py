@@ -1,4 +1,4 @@
-"""Mends typing errors towards the words that the skills know, one edit per word.
+"""Corrects typing errors towards the words that the skills know, one edit per word.
 
 A word that is known stays as it is, and so does one that could become two different words.
 """
@@ -13,7 +13,7 @@ from thinkaloud.builtin.words import COMMON_WORDS, normalize
 MAX_MENDED_CHARACTERS = 300
 _FEWEST_LETTERS = 4
 _SWAPPED_LETTERS = 3
-"""In a word of three letters only two swapped ones are mended: "teh"."""
+"""In a word of three letters only two swapped ones are corrected: "teh"."""
 _FORM = re.compile(r"(?<=\d )form(?= \d)")
 """A known word, but between numbers it is "from" with two letters swapped."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -25,7 +25,7 @@ def _known_words() -> frozenset[str]:
     return frozenset(words) | COMMON_WORDS
 
 
-def mended(text: str) -> str:
+def correct_typos(text: str) -> str:
     """Returns the text with each word that is one edit from a known word replaced by it."""
     if len(text) > MAX_MENDED_CHARACTERS:
         return text
