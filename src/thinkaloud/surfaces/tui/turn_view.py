@@ -50,6 +50,8 @@ class TurnView(Vertical):
         self.thinking = ThinkingPanel(self.turn, policy=policy, locale=locale, clock=clock, choices=choices)
         self.answer = AnswerView(self.turn.answer)
         self.notices = _Notices()
+        # They scroll with their parent and have no keys: as places of the focus, nothing would show it.
+        self.answer.can_focus = self.notices.can_focus = False
         self._changes = TurnChanges(self.turn)
         self._frame: Timer | None = None
         if not self.turn.live:
