@@ -220,7 +220,8 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
     summary, by = summary_line(context.turn)
     tools, tools_deep = tool_count(context.turn)
     panel_open = _panel_open_state(context)
-    label, time = turn_label(context), time_text(context.words, context.header_time)
+    label = turn_label(context)
+    time = time_text(context.words, context.header_time)
     words_text = count_text(context.words, "ai.thinking.words", words)
     first_preview = next((block.preview for block in blocks if block.preview), "")
     facts = [label, "" if context.state is ThinkingState.DONE else time, words_text]
@@ -252,7 +253,9 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
 
 
 def _block_view(context: ViewContext, n: int, block: Block) -> BlockView:
-    state, time, hidden = context.step_state(block), context.thought_time(block), hidden_reason(block)
+    state = context.step_state(block)
+    time = context.thought_time(block)
+    hidden = hidden_reason(block)
     live = state is ThinkingState.THINKING
     words = None if live or hidden else _finished_words(block.text)
     return BlockView(

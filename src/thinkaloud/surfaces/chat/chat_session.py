@@ -159,6 +159,14 @@ class ChatSession:
             chat_turn.choices.current(policy).update(choices)
 
     @property
+    def waiting_calls(self) -> list[tuple[ChatTurn, Block]]:
+        """The calls that wait for approval, with their turns."""
+        calls: list[tuple[ChatTurn, Block]] = []
+        for chat_turn in self.turns:
+            calls += [(chat_turn, block) for block in chat_turn.waiting_calls]
+        return calls
+
+    @property
     def waits_for_approval(self) -> bool:
         """Whether a call of this session waits for approval."""
-        return any(chat_turn.waiting_calls for chat_turn in self.turns)
+        return bool(self.waiting_calls)

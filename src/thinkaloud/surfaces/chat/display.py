@@ -84,7 +84,8 @@ class Display:
 
     def cost(self, cost: TurnCost) -> str:
         """Return what a turn used: tokens in and out, dollars, and the share of the context window."""
-        words, parts = self.words, []
+        words = self.words
+        parts = []
         if cost.input_tokens is None and cost.output_tokens is None:
             parts.append(words.text("cost.no_tokens"))
         else:

@@ -21,7 +21,8 @@ class TurnClock:
 
     def set(self, at_ms: int | None) -> None:
         """Set the clock to the time of an entry that has arrived now."""
-        self._last_at_ms, self._arrived_s = at_ms, time.monotonic()
+        self._last_at_ms = at_ms
+        self._arrived_s = time.monotonic()
 
     def now_ms(self) -> int | None:
         """Return the present time; None if the last entry had no time."""

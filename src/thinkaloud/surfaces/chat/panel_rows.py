@@ -124,7 +124,8 @@ def panel_rows(view: ThinkingView, policy: Policy, words: Words) -> list[PanelRo
 
 class _PanelRows:
     def __init__(self, view: ThinkingView, policy: Policy, words: Words) -> None:
-        self._view, self._words = view, words
+        self._view = view
+        self._words = words
         self._blocks = {block.block: block for block in view.blocks}
         self._bar = policy.header is HeaderStyle.SUMMARY
         self._first_words = policy.header is HeaderStyle.PREVIEW

@@ -11,7 +11,6 @@ import flet as ft
 import msgspec
 
 from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
-from thinkaloud.core.transcript import Block
 from thinkaloud.core.view import Policy
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable
 from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatSession, ChatTurn
@@ -152,7 +151,8 @@ class ChatPage:
                 self.run_flow(self.state.follow(chat, chat_turn))
 
     def _show_lost(self) -> None:
-        lost, words = self._gateway_lost, self.display.words
+        lost = self._gateway_lost
+        words = self.display.words
         self.frame.lost_line.show(words.text("gateway.lost", reason=screen_line(lost)) if lost else "")
         self.frame.conversation.follow_end()  # there is less room for it now, or more
         if not lost:
@@ -187,7 +187,8 @@ class ChatPage:
 
     async def ask(self) -> None:
         """Ask what is in the message box. If the gateway refuses it, the text stays there."""
-        prompt, shown = self.frame.composer.field.value, self.chat
+        prompt = self.frame.composer.field.value
+        shown = self.chat
         if self._asking or not prompt.strip():
             return
         self._asking = True
@@ -247,7 +248,8 @@ class ChatPage:
 
     def show_composer(self) -> None:
         """Show who answers, and whether a turn runs."""
-        answerer, words = self.state.answerer, self.display.words
+        answerer = self.state.answerer
+        words = self.display.words
         session_agent = self.chat.info.agent if self.chat else ""
         who = answerer.agent or answerer.model or session_agent or self.display.model(self.chat, answerer)
         effort = words.text(f"effort.{answerer.thinking}") if answerer.thinking in EFFORTS else ""
@@ -256,10 +258,7 @@ class ChatPage:
         self.frame.composer.show(words, name, running=running)
 
     def _show_approval(self) -> None:
-        waiting: list[tuple[str, Block]] = []
-        for chat_turn in self.chat.turns if self.chat else ():
-            waiting += [(chat_turn.id, block) for block in chat_turn.waiting_calls]
-        self.frame.approval.show(waiting, self.display.words)
+        self.frame.approval.show(self.chat.waiting_calls if self.chat else [], self.display.words)
         self.frame.conversation.follow_end()
 
 

@@ -143,7 +143,8 @@ class NoticeBar(IsolatedControl, ft.Container):
     def show(self, text: str, close_name: str) -> None:
         """Show a notice for some seconds, in place of the one before."""
         self._shown += 1
-        self._text.value, self.visible = screen_line(text), True
+        self._text.value = screen_line(text)
+        self.visible = True
         self._close.name(close_name)
         self.send_changes()
         self._on_resize()

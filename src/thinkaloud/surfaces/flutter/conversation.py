@@ -129,7 +129,8 @@ class ExchangeColumn(IsolatedControl, ft.Column):
         self._question = ft.Text(display.cut_question(screen_text(chat_turn.prompt)), size=15)
         self._state = ft.Text(size=13, color=ft.Colors.TERTIARY)
         self._copy = IconAction("copy", ft.Icons.COPY_OUTLINED, lambda: on_copy(chat_turn))
-        self._copy.button.icon_size, self._copy.button.icon_color = 18, MUTED
+        self._copy.button.icon_size = 18
+        self._copy.button.icon_color = MUTED
         bubble = ft.Container(
             self._question,
             bgcolor=ft.Colors.SECONDARY_CONTAINER,
@@ -160,7 +161,8 @@ class ExchangeColumn(IsolatedControl, ft.Column):
     def show_state(self) -> None:
         """Show that the stream is being resumed, or why it ended; and what can be done with the answer."""
         text = screen_text(self._display.stream_state(self.chat_turn))
-        self._state.value, self._state.visible = text, bool(text)
+        self._state.value = text
+        self._state.visible = bool(text)
         self._copy.name(self._display.words.text("key.copy"))
         self._copy.visible = not self.chat_turn.running and bool(self.chat_turn.turn.answer)
         self.send_changes()

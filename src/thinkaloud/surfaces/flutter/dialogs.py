@@ -48,7 +48,9 @@ class ChoiceDialog(ft.AlertDialog):
         words: ScreenWords,
         on_choose: Callable[[str], None],
     ) -> None:
-        self._choices, self._chosen, self._on_choose = choices, chosen, on_choose
+        self._choices = choices
+        self._chosen = chosen
+        self._on_choose = on_choose
         self._list = ft.ListView(spacing=0, padding=0, expand=True)
         filter_line = ft.TextField(
             hint_text=words.text("picker.filter"),
@@ -197,6 +199,7 @@ class SettingRow(ft.MergeSemantics):
         """Show the value that holds."""
         self._title.value = words.text(f"settings.{self._name}")
         for value, item in self._items.items():
-            item.content, item.checked = words.text(f"{self._name}.{value or 'default'}"), value == chosen
+            item.content = words.text(f"{self._name}.{value or 'default'}")
+            item.checked = value == chosen
             if item.checked:
                 self._value.value = item.content

@@ -36,7 +36,8 @@ Flow = Coroutine[Any, Any, None]
 
 async def send(chat_page: "ChatPage") -> None:
     """Ask what is in the message box, or do what the command in it says."""
-    text, display = chat_page.frame.composer.field.value, chat_page.display
+    text = chat_page.frame.composer.field.value
+    display = chat_page.display
     policy = run_thinking_command(text, display.policy)
     if policy is not None:
         chat_page.frame.composer.fill("")
@@ -81,7 +82,8 @@ async def toggle_blocks(chat_page: "ChatPage") -> None:
 
 async def choose_answerer(chat_page: "ChatPage") -> None:
     """Choose the model or the agent that answers the next question."""
-    words, state = chat_page.display.words, chat_page.state
+    words = chat_page.display.words
+    state = chat_page.state
     agents, models = await state.backend.agents(), await state.backend.models()
     choices = [_choice(agent, f"agent {agent.id}", words.text("agent.title"), words) for agent in agents]
     choices += [_choice(model, f"model {model.id}", words.text("model.title"), words) for model in models]
@@ -159,7 +161,8 @@ async def copy(chat_page: "ChatPage", chat_turn: ChatTurn) -> None:
 
 def rename(chat_page: "ChatPage", session: str) -> None:
     """Give a session another title."""
-    words, info = chat_page.display.words, chat_page.state.sessions[session].info
+    words = chat_page.display.words
+    info = chat_page.state.sessions[session].info
     chat_page.page.show_dialog(
         line_dialog(
             words.text("rename.title"),
@@ -172,7 +175,8 @@ def rename(chat_page: "ChatPage", session: str) -> None:
 
 def delete(chat_page: "ChatPage", session: str) -> None:
     """Delete a session, if the person confirms it."""
-    words, info = chat_page.display.words, chat_page.state.sessions[session].info
+    words = chat_page.display.words
+    info = chat_page.state.sessions[session].info
 
     async def run() -> None:
         await chat_page.state.delete(session)

@@ -75,7 +75,8 @@ class FrameTimer:
     """Calls `draw` once after any number of changes, in the event loop of the page."""
 
     def __init__(self, control: ft.Control, draw: Callable[[], None]) -> None:
-        self._control, self._draw = control, draw
+        self._control = control
+        self._draw = draw
         self._mounted = self._waiting = self._ticking = False
 
     @property

@@ -54,7 +54,9 @@ class SessionSidebar(IsolatedControl, ft.Container):
     def fill_screen(self, whole: bool) -> None:
         """Take the whole width, on a phone, or a part of it."""
         if self.expand is not whole:
-            self.width, self.expand, self._back.visible = None if whole else SIDEBAR_WIDTH, whole, whole
+            self.width = None if whole else SIDEBAR_WIDTH
+            self.expand = whole
+            self._back.visible = whole
             self.send_changes()
 
     def show(self, sessions: Iterable[ChatSession], shown: str, words: ScreenWords, *, more: bool) -> None:
@@ -107,7 +109,9 @@ class SessionTile(ft.Row):
     def show(self, row: SessionRow, words: ScreenWords) -> None:
         """Show another state of the session."""
         icon, color = _MARK_ICONS.get(row.mark, (ft.Icons.CHAT_BUBBLE_OUTLINE, MUTED))
-        self._icon.icon, self._icon.color, self._title.value = icon, color, row.title
+        self._icon.icon = icon
+        self._icon.color = color
+        self._title.value = row.title
         self._button.style = ft.ButtonStyle(
             padding=ft.Padding(left=10, right=4),
             shape=ft.RoundedRectangleBorder(radius=10),

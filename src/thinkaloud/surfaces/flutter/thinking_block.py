@@ -179,7 +179,8 @@ class KoderThinkingBlock(ft.Container):
         self._keep_time()
 
     def _draw_rows(self) -> None:
-        self._style.rtl, self._style.bar = bool(self.rtl), self.policy.header is HeaderStyle.SUMMARY
+        self._style.rtl = bool(self.rtl)
+        self._style.bar = self.policy.header is HeaderStyle.SUMMARY
         self._body.animate_size = None if self._style.reduced_motion else MOTION
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
         self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
@@ -265,7 +266,8 @@ class KoderThinkingBlock(ft.Container):
     # Parts
 
     def _take_content(self, content: Content, duration: Duration) -> None:
-        duration_ms, given = read_duration(duration), read_content(content)
+        duration_ms = read_duration(duration)
+        given = read_content(content)
         if isinstance(given, str):
             self._take_text(given, duration_ms)
         elif duration_ms is not None:

@@ -134,7 +134,8 @@ class ChatApp(App[None]):
 
     def closing_lines(self, *, turns_go_on: bool) -> list[str]:
         """Return what to say after the transcript: what still runs, and how to go on."""
-        words, session = self.display_settings.words, self.shown_session
+        words = self.display_settings.words
+        session = self.shown_session
         lines = [words.text("quit.runs")] if turns_go_on and self._turns_run else []
         return [*lines, words.text("quit.go_on", name=f"thinkaloud chat -s {session}")] if session else lines
 

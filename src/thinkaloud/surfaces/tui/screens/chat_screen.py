@@ -297,7 +297,8 @@ class ChatScreen(Screen[None]):
 
     async def ask(self) -> None:
         """Ask what is in the prompt. If the gateway refuses it, the text stays in the prompt."""
-        composer, shown = self.composer, self.chat
+        composer = self.composer
+        shown = self.chat
         if self._asking:
             return
         if shown is not None and composer.edited_waiting is not None:
@@ -362,11 +363,7 @@ class ChatScreen(Screen[None]):
 
     def _show_approval(self) -> None:
         bar = self.query_one(ApprovalBar)
-        waiting = [
-            (chat_turn, block)
-            for chat_turn in (self.chat.turns if self.chat else ())
-            for block in chat_turn.waiting_calls
-        ]
+        waiting = self.chat.waiting_calls if self.chat else []
         if not waiting:
             if bar.has_focus:
                 self.composer.area.focus()

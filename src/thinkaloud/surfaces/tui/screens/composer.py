@@ -280,7 +280,8 @@ class WaitingList(OptionList):
 
         def __init__(self, act: str, key: str) -> None:
             super().__init__()
-            self.act, self.key = act, key
+            self.act = act
+            self.key = key
 
     def show(self, chat: ChatSession | None, words: ScreenWords) -> None:
         """Show the questions that wait, and why."""

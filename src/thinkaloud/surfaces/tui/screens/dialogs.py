@@ -44,7 +44,8 @@ class ConfirmScreen(ModalScreen[bool]):
 
     def __init__(self, question: str, words: ScreenWords) -> None:
         super().__init__()
-        self._question, self._words = question, words
+        self._question = question
+        self._words = words
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
@@ -91,7 +92,9 @@ class TextScreen(ModalScreen[str]):
 
     def __init__(self, title: str, text: str, words: ScreenWords) -> None:
         super().__init__()
-        self._title, self._text, self._words = title, text, words
+        self._title = title
+        self._text = text
+        self._words = words
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
@@ -125,7 +128,9 @@ class PickerScreen(ModalScreen[str | None]):
 
     def __init__(self, title: str, rows: Iterable[PickerRow], chosen: str, words: ScreenWords) -> None:
         super().__init__()
-        self._title, self._words, self._chosen = title, words, chosen
+        self._title = title
+        self._words = words
+        self._chosen = chosen
         self._rows = sorted(rows, key=lambda row: not row.ready)
 
     def compose(self) -> ComposeResult:

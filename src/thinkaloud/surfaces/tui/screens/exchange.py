@@ -47,7 +47,8 @@ class QuestionView(Static, can_focus=True):
 
         def __init__(self, chat_turn: ChatTurn, act: str) -> None:
             super().__init__()
-            self.chat_turn, self.act = chat_turn, act
+            self.chat_turn = chat_turn
+            self.act = act
 
     def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
         self._chat_turn = chat_turn

@@ -4,7 +4,7 @@ A flow is a coroutine of the chat screen. What the gateway refuses is shown by t
 """
 
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,8 @@ async def edit_waiting(screen: "ChatScreen", key: str) -> None:
 
 async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
     """Put the edited question back to those that wait, and send the first one if nothing runs."""
-    composer, edited = screen.composer, screen.composer.edited_waiting
+    composer = screen.composer
+    edited = screen.composer.edited_waiting
     if edited is None:
         return
     text, attachments = composer.area.text, [*edited.attachments, *composer.attachments]
@@ -137,7 +138,8 @@ async def new_session(screen: "ChatScreen", session: str = "") -> None:
 
 async def rename(screen: "ChatScreen", session: str, title: str = "") -> None:
     """Give a session another title; without one, ask for it."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     title = title or await screen.chat_app.push_screen_wait(
         TextScreen(words.text("rename.title"), info.title, words)
     )
@@ -147,7 +149,8 @@ async def rename(screen: "ChatScreen", session: str, title: str = "") -> None:
 
 async def delete(screen: "ChatScreen", session: str) -> None:
     """Delete a session, if the person confirms it."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     question = words.text("delete.question", name=info.title or words.text("untitled"))
     if await screen.chat_app.push_screen_wait(ConfirmScreen(question, words)):
         await screen.state.delete(session)
@@ -157,7 +160,8 @@ async def delete(screen: "ChatScreen", session: str) -> None:
 
 async def export(screen: "ChatScreen", session: str, form: str = "", file: str = "") -> None:
     """Write a session to a file, in a form that the person chooses if none is given."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     if form and form not in EXPORT_FORMS:
         raise Refused(words.text("export.forms", name=form))
     if not form:
@@ -271,7 +275,8 @@ async def ask_unknown_command(screen: "ChatScreen", command: Command) -> None:
 
 async def settings(screen: "ChatScreen") -> None:
     """Change preset, language or theme, which are saved."""
-    display, app = screen.display_settings, screen.chat_app
+    display = screen.display_settings
+    app = screen.chat_app
     words = display.words
     theme = "light" if app.theme.endswith("light") else "dark"
     values = {
@@ -285,17 +290,22 @@ async def settings(screen: "ChatScreen") -> None:
     setting = await app.push_screen_wait(PickerScreen(words.text("settings.title"), rows, "", words))
     if setting == "theme":
         app.use_theme("light" if theme == "dark" else "dark")
-    elif setting is not None:
-        names = PRESETS if setting == "preset" else LOCALES
-        options = [PickerRow(value=name, title=name, note=words.text(f"{setting}.{name}")) for name in names]
-        title = words.text(f"settings.{setting}")
-        current = display.policy.preset if setting == "preset" else display.locale
-        chosen = await app.push_screen_wait(PickerScreen(title, options, current, words))
-        if chosen is not None:
-            if setting == "preset":
-                await app.save_display(display.with_policy(read_policy({"preset": chosen})))
-            else:
-                await app.save_display(display.with_language(chosen))
+    elif setting == "preset":
+        name = await _pick_setting(screen, setting, PRESETS, display.policy.preset)
+        if name is not None:
+            await app.save_display(display.with_policy(read_policy({"preset": name})))
+    elif setting == "language":
+        name = await _pick_setting(screen, setting, LOCALES, display.locale)
+        if name is not None:
+            await app.save_display(display.with_language(name))
+
+
+async def _pick_setting(screen: "ChatScreen", setting: str, names: Iterable[str], current: str) -> str | None:
+    """Let the person choose one of the values of a setting."""
+    words = screen.display_settings.words
+    rows = [PickerRow(value=name, title=name, note=words.text(f"{setting}.{name}")) for name in names]
+    window = PickerScreen(words.text(f"settings.{setting}"), rows, current, words)
+    return await screen.chat_app.push_screen_wait(window)
 
 
 async def show_help(screen: "ChatScreen") -> None:
@@ -325,7 +335,8 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
 
 async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:
     """Show the version of a turn before or after this one, and what was asked after it."""
-    chat, versions = screen.chat, chat_turn.versions
+    chat = screen.chat
+    versions = chat_turn.versions
     index = versions.index(chat_turn.id) + step if chat_turn.id in versions else -1
     if chat is None or not versions:
         raise Refused(screen.display_settings.words.text("version.none"))

@@ -38,7 +38,8 @@ class StatusLine(Static):
 
     def show_status(self, text: str, *, lost: bool) -> None:
         """Show a status, after the notice if there is one. `lost`: the gateway is not there."""
-        self._status, self._lost = text, lost
+        self._status = text
+        self._lost = lost
         if not self._notice:
             self._draw()
 

@@ -95,7 +95,8 @@ class CodeBlock:
             rows += self._line_rows(self._lines[checkpoint:end], columns)
             checkpoint = end
             yield
-        self._columns, self._rows = columns, rows
+        self._columns = columns
+        self._rows = rows
         self._checkpoint, self._checkpoint_rows = checkpoint, len(rows)
         self._draw_end()
 

@@ -79,7 +79,8 @@ class _Drawing:
         if number is None:
             mark = BULLETS[(len(self._lists) - 1) % len(BULLETS)] + " "
         else:
-            mark, self._lists[-1] = f"{number}. ", number + 1
+            mark = f"{number}. "
+            self._lists[-1] = number + 1
         self._open(mark, " " * len(mark))
 
     def _open(self, first: str, rest: str) -> None:
@@ -225,21 +226,22 @@ def table_rows(cells: list[list[Cell]], columns: int) -> list[Row]:
     count = max((len(row) for row in cells), default=0)
     if not count:
         return []
-    widths = column_widths(
-        [
-            max((width_of(row[index]) for row in cells if index < len(row)), default=0)
-            for index in range(count)
-        ],
-        columns - len(SEPARATOR) * (count - 1),
-    )
-    header = [
-        [span._replace(role="strong") if span.role == "text" else span for span in cell] for cell in cells[0]
-    ]
+    natural = [0] * count
+    for row in cells:
+        for index, cell in enumerate(row):
+            natural[index] = max(natural[index], width_of(cell))
+    widths = column_widths(natural, columns - len(SEPARATOR) * (count - 1))
+    header = [_header_cell(cell) for cell in cells[0]]
     rule = Row((Span(CROSSING.join(RULE * width for width in widths), "gutter"),))
     rows = [*_row(header, widths), rule]
     for row in cells[1:]:
         rows += _row(row, widths)
     return rows
+
+
+def _header_cell(cell: Cell) -> Cell:
+    """Return a cell whose plain text is bold; text with a look of its own keeps it."""
+    return [span._replace(role="strong") if span.role == "text" else span for span in cell]
 
 
 def column_widths(natural: list[int], room: int) -> list[int]:

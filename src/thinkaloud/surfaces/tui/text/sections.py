@@ -80,7 +80,9 @@ class HeaderLine:
         self.current = False
         """Whether the line is the one that keys act on."""
         self._text = tuple(span._replace(text=clean_line(span.text)) for span in text)
-        self._badge, self._right, self._hint = badge, right, hint
+        self._badge = badge
+        self._right = right
+        self._hint = hint
         self._columns = 0
 
     @property
@@ -90,22 +92,21 @@ class HeaderLine:
 
     def row(self, index: int) -> Row:
         """Return the line, cut to the columns with an ellipsis."""
-        right_width = cell_len(self._right) + 1 if self._right else 0
-        room = self._columns - right_width
-        badge = f"  {self._badge}" if self._badge else ""
-        if room - cell_len(badge) < MIN_TEXT_COLUMNS:
-            badge = ""
-        spans, width = _cut_spans(self._text, room - cell_len(badge))
-        for part, role in ((badge, "header"), (f" {self._hint}" if self._hint else "", "quiet")):
-            if part and width + cell_len(part) <= room:
-                spans = (*spans, Span(part, role))
-                width += cell_len(part)
-        if self._right:
-            spans = (
-                *spans,
-                Span(" " * (self._columns - width - right_width + 1)),
-                Span(self._right, "header"),
-            )
+        right = Span(f" {self._right}" if self._right else "", "header")
+        badge = Span(f"  {self._badge}" if self._badge else "", "header")
+        hint = Span(f" {self._hint}" if self._hint else "", "quiet")
+        room = self._columns - cell_len(right.text)
+        if room - cell_len(badge.text) < MIN_TEXT_COLUMNS:
+            badge = Span("")
+        spans, width = _cut_spans(self._text, room - cell_len(badge.text))
+        for part in (badge, hint):
+            part_width = cell_len(part.text)
+            if part.text and width + part_width <= room:
+                spans = (*spans, part)
+                width += part_width
+        if right.text:
+            gap = Span(" " * (room - width))  # so that it stands at the right edge
+            spans = (*spans, gap, right)
         if self.current:
             spans = tuple(span._replace(role="header.current") for span in spans)
         return Row(spans)
@@ -121,7 +122,9 @@ class NewestLine:
 
     def __init__(self, prefix: str, text: str) -> None:
         self.key: int | None = None
-        self._prefix, self._text, self._columns = prefix, clean_line(text), 0
+        self._prefix = prefix
+        self._text = clean_line(text)
+        self._columns = 0
 
     @property
     def height(self) -> int:
@@ -150,7 +153,8 @@ class TextSection:
         self.key: int | None = None
         self.source_length = 0
         """How many characters of the source are in this section."""
-        self._prefix, self._first_prefix = prefix, prefix if first_prefix is None else first_prefix
+        self._prefix = prefix
+        self._first_prefix = prefix if first_prefix is None else first_prefix
         self._role = role
         self._cleaner = TerminalCleaner()
         self._wrapped: WrappedText | None = None
@@ -195,7 +199,8 @@ def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...],
     fitting: list[Span] = []
     width = 0
     for span in spans:
-        room, span_width = columns - width, cell_len(span.text)
+        room = columns - width
+        span_width = cell_len(span.text)
         if span_width > room:
             cut = first_columns(span.text, room)
             return (*fitting, span._replace(text=cut)), width + cell_len(cut)
