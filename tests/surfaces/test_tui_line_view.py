@@ -156,7 +156,7 @@ def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
         view = TurnView(policy=preset("preview"), clock=TestClock())
         async with WidgetApp(view).run_test(size=(80, 24)) as pilot:
             feed(view, [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, WORDS * 20_000)], 0)
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             [section] = [section for section in view.thinking.sections if isinstance(section, TextSection)]
             height = section.height
             before = [section.row(index) for index in range(height - 1)]
@@ -164,12 +164,12 @@ def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
             view.flush()
             assert [section.row(index) for index in range(height - 1)] == before
             assert view.thinking.screen_text().endswith("one. word")
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             last_rows = Region(0, view.thinking.row_count - 10, 80, 9)
             strips = view.thinking.render_lines(last_rows)
             view.feed(Entry(view.turn.seq + 1, BlockGrew(0, WORDS * 2), 10))
             view.flush()
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             assert section.height > height
             again = view.thinking.render_lines(last_rows)
             assert all(strip is before for strip, before in zip(again, strips, strict=True))

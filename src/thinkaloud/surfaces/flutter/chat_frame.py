@@ -133,7 +133,7 @@ class ChatFrame(ft.Row):
         )
 
     def _main_column(self) -> ft.Column:
-        parts = [
+        parts: list[ft.Control] = [
             self.conversation,
             self.font_line,
             self.lost_line,
@@ -172,7 +172,7 @@ class ChatFrame(ft.Row):
         self.sidebar.visible = wide or self._listed
         self._main.visible = wide or not self._listed
         self.top_bar.show_menu(not wide)
-        side = SIDE_MARGIN
+        side: float = SIDE_MARGIN
         if wide:
             side = max(SIDE_MARGIN, (width - (self.sidebar.width or 0) - TEXT_WIDTH) // 2)
         self._main.padding = ft.Padding(left=side, right=side, top=6, bottom=6)

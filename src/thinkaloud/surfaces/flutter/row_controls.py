@@ -154,7 +154,7 @@ class HeaderTexts(ft.Column):
             border_radius=10,
             bgcolor=ft.Colors.SURFACE_CONTAINER_HIGH,
         )
-        first_line = [self._label, self._check, self._facts, self._badge]
+        first_line: list[ft.Control] = [self._label, self._check, self._facts, self._badge]
         super().__init__(
             [ft.Row(first_line, spacing=6, run_spacing=2, wrap=True), self._text],
             spacing=0,
