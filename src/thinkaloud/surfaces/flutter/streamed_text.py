@@ -26,6 +26,15 @@ BOX_HEIGHT = 320
 LONGEST_PART = 4 * PIECE_CHARACTERS
 """A part of an answer is cut at the end of a line if no paragraph has ended before this size."""
 
+# The blue of Flutter's own links is too faint on light surfaces, and colour alone does not tell a link.
+# With a style sheet, quotes lose the colours of the theme unless they are given as well.
+_ANSWER_STYLE = ft.MarkdownStyleSheet(
+    a_text_style=ft.TextStyle(color=ft.Colors.PRIMARY, decoration=ft.TextDecoration.UNDERLINE),
+    blockquote_decoration=ft.BoxDecoration(
+        bgcolor=ft.Colors.SURFACE_CONTAINER_HIGH, border=ft.Border(left=ft.BorderSide(3, ft.Colors.PRIMARY))
+    ),
+    blockquote_padding=ft.Padding(left=12, right=12, top=6, bottom=6),
+)
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 
 
@@ -154,6 +163,7 @@ class AnswerColumn(IsolatedControl, ft.Column):
             "",
             extension_set=ft.MarkdownExtensionSet.GITHUB_WEB,
             on_tap_link=self._open_link,
+            md_style_sheet=_ANSWER_STYLE,
             image_error_content=ft.Icon(ft.Icons.IMAGE_NOT_SUPPORTED_OUTLINED),
             soft_line_break=True,
         )
