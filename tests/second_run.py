@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-HEADING = "These tests passed only alone: each is a defect, to be mended at its cause."
+HEADING = "These tests passed only alone: each is a defect, to be fixed at its cause."
 
 
 @pytest.hookimpl(trylast=True)

@@ -41,8 +41,7 @@ from thinkaloud.core.canon import (
     ToolFinished,
     TurnStarted,
 )
-from thinkaloud.core.transcript import Approval, Ending, Turn
-from thinkaloud.core.transcript import BlockStatus as Standing
+from thinkaloud.core.transcript import Approval, BlockStatus, Ending, Turn
 from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
 
@@ -211,7 +210,7 @@ def run_with_answer_now(
 def test_answer_now_stops_a_thought() -> None:
     lines: list[Reply] = [(Think("It is a long story"), Hold()), ANSWER]
     turn, provider = run_with_answer_now(agent(), {PROMPT: lines}, lambda event: isinstance(event, BlockGrew))
-    assert turn.blocks[0].status is Standing.INTERRUPTED
+    assert turn.blocks[0].status is BlockStatus.INTERRUPTED
     assert turn.answer == "Mild, I think."
     assert messages_of(provider.bodies[1], "assistant") == []
     assert [reply.finish.value for reply in turn.replies] == ["cancelled", "stop"]
@@ -294,7 +293,7 @@ def test_answer_now_during_a_streamed_call() -> None:
     turn, _ = run_with_answer_now(
         top_agent, {PROMPT: lines}, lambda event: isinstance(event, BlockGrew) and event.block == 1
     )
-    assert turn.blocks[1].status is Standing.INTERRUPTED
+    assert turn.blocks[1].status is BlockStatus.INTERRUPTED
     assert all(block.result in (None, "") for block in turn.blocks[:2])
     assert ANSWER[0].text in turn.answer
 

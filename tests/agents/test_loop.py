@@ -40,8 +40,7 @@ from thinkaloud.core.canon import BlockStarted, Entry, Kind, ProviderFault, Refu
 from thinkaloud.core.canon import requests as canon
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.context import AnsweredTurn, Step, steps_of
-from thinkaloud.core.transcript import Block, Ending, Turn
-from thinkaloud.core.transcript import BlockStatus as Standing
+from thinkaloud.core.transcript import Block, BlockStatus, Ending, Turn
 from thinkaloud.core.view import thinking_block
 
 CLIENT = canon.ToolDefinition("their_map")
@@ -261,7 +260,7 @@ def test_call_of_an_unknown_tool_is_an_error_step() -> None:
     top_agent = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
     assert only_block(turn).error == "There is no tool 'wether'. Use one of these: weather, checker."
-    assert only_block(turn).status is Standing.ERROR
+    assert only_block(turn).status is BlockStatus.ERROR
     assert messages_of(provider.bodies[1], "tool")[0]["content"] == only_block(turn).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
@@ -312,8 +311,8 @@ def test_failing_tool_is_an_error_step(run: Callable[[str], Awaitable[str]], why
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("weather"), Call("clock")), (Say("Never mind."),)]})
     weather, clock = turn.own_blocks(Kind.TOOL_CALL)
     assert why in weather.error
-    assert weather.status is Standing.ERROR
-    assert (clock.result, clock.status) == ("12:00", Standing.DONE)
+    assert weather.status is BlockStatus.ERROR
+    assert (clock.result, clock.status) == ("12:00", BlockStatus.DONE)
     assert why in messages_of(provider.bodies[1], "tool")[0]["content"]
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
@@ -349,7 +348,7 @@ def test_failing_assistant_is_an_error_step(replies: list[Reply], result: str, w
     turn, provider = run_agent(top_agent, lines)
     call = only_block(turn, Kind.ASSISTANT_CALL)
     assert why in call.error
-    assert (call.result, call.status) == (result, Standing.ERROR)
+    assert (call.result, call.status) == (result, BlockStatus.ERROR)
     sent = messages_of(provider.bodies_of(PROMPT)[1], "tool")[0]["content"]
     assert why in sent
     assert result in sent
@@ -396,7 +395,7 @@ def test_incomplete_task_is_not_shown() -> None:
         top_agent, {PROMPT: [(Think("I ask."), PartialCall("checker", '{"task": "ch'), Cut())]}
     )
     call = only_block(turn, Kind.ASSISTANT_CALL)
-    assert (call.text, call.status) == ("", Standing.INTERRUPTED)
+    assert (call.text, call.status) == ("", BlockStatus.INTERRUPTED)
 
 
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
@@ -435,7 +434,7 @@ def test_interrupted_later_reply_fails_the_turn_and_keeps_its_text() -> None:
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Think("It is"), Say("Mil"), Cut())]})
     assert ending(turn) == (Ending.CUT_OFF, "cut_off")
     assert turn.answer == "Mil"
-    assert turn.blocks[-1].status is Standing.INTERRUPTED
+    assert turn.blocks[-1].status is BlockStatus.INTERRUPTED
 
 
 def test_empty_reply_ends_the_turn() -> None:

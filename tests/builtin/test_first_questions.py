@@ -20,7 +20,7 @@ from thinkaloud.builtin import (
     check,
     solve,
 )
-from thinkaloud.builtin.readings import mended, one_edit_apart, with_digits
+from thinkaloud.builtin.readings import correct_typos, one_edit_apart, with_digits
 from thinkaloud.builtin.skills.talk import EXAMPLES
 from thinkaloud.builtin.solver import parse
 from thinkaloud.builtin.words import Language, phrase
@@ -101,11 +101,11 @@ def test_connect_names_servers_and_keys_and_shows_no_key(monkeypatch: pytest.Mon
 
 
 def test_connections_are_looked_up_only_where_asked() -> None:
-    def look() -> Connections:
+    def find() -> Connections:
         raise AssertionError("nobody asked for a real model")
 
     for question in ("hello", "make 24 from 4 7 8 8", "Write me a poem", "what can you do?"):
-        assert solve(question, environment=SolverEnvironment(connections=look)).answer
+        assert solve(question, environment=SolverEnvironment(connections=find)).answer
 
 
 HOSTILE = [
@@ -167,10 +167,10 @@ def test_number_words_become_digits(words: str, digits: str) -> None:
     assert with_digits(words) == digits
 
 
-def test_typing_errors_are_mended_by_one_edit() -> None:
-    assert mended("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
-    assert mended("Ana says Beto is quiet") == "Ana says Beto is quiet"
-    assert mended("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
+def test_typing_errors_are_corrected_by_one_edit() -> None:
+    assert correct_typos("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
+    assert correct_typos("Ana says Beto is quiet") == "Ana says Beto is quiet"
+    assert correct_typos("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
     assert one_edit_apart("kilometrs", "kilometers")
     assert not one_edit_apart("mile", "mile")
     assert not one_edit_apart("abcd", "badc")

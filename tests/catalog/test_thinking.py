@@ -424,12 +424,12 @@ NOTES = {
 }
 
 
-@pytest.mark.parametrize(("wish", "parameters"), NOTES.values(), ids=NOTES)
+@pytest.mark.parametrize(("arguments", "parameters"), NOTES.values(), ids=NOTES)
 def test_thinking_parameters_with_notes(
-    wish: tuple[str, ThinkingSetting], parameters: ThinkingParameters
+    arguments: tuple[str, ThinkingSetting], parameters: ThinkingParameters
 ) -> None:
     """R046, K19: a note says what cannot be honoured, why, and what was sent instead."""
-    assert resolve(*wish) == parameters
+    assert resolve(*arguments) == parameters
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def calls(path: Path, name: str) -> Iterator[ast.Call]:
 
 
 def refusals() -> Iterator[str]:
-    """Yield the texts with which commands refuse something."""
-    for path in (PACKAGE / "cli").rglob("*.py"):
+    """Yield the texts with which commands and chats refuse something."""
+    for path in (*(PACKAGE / "cli").rglob("*.py"), *(PACKAGE / "surfaces").rglob("*.py")):
         for call in calls(path, "Refused"):
             yield template(call.args[0])
 

@@ -14,7 +14,7 @@ from tests.view.stories import Expected, ExpectedBlock, ExpectedStep, Step, Stor
 from thinkaloud.core.canon import Entry
 from thinkaloud.core.view import PANEL, read_policy, show_thinking, toggle_all, toggle_thinking
 from thinkaloud.core.view.labels import TOOL_ICON
-from thinkaloud.surfaces.flutter.turn_column import TurnColumn
+from thinkaloud.surfaces.flutter.conversation import TurnColumn
 
 ANNOUNCEMENT = "thinking-announcement"
 

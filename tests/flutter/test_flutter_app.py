@@ -27,7 +27,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.transcript import Block
 from thinkaloud.surfaces.chat.backend import Question, SessionInfo
-from thinkaloud.surfaces.chat.chat_session import Answerer
+from thinkaloud.surfaces.chat.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.flutter import chat_page, composer_row
 from thinkaloud.surfaces.flutter.chat_page import ChatSettings, open_chat
@@ -194,14 +194,15 @@ def test_second_press_does_not_answer_the_next_call(
     answers: list[tuple[str, int, bool]] = []
     card = ApprovalCard(lambda *answer: answers.append(answer))
     words = ScreenWords("en-US", TEXTS)
+    chat_turn = ChatTurn("Clean up.", id="t1")
     first, second = Block(1, Kind.TOOL_CALL, name="ls"), Block(2, Kind.TOOL_CALL, name="rm")
-    card.show([("t1", first)], words)
+    card.show([(chat_turn, first)], words)
     now_s += 0.5
     card._answer(True)
     if hidden_between:
         card.show([], words)
     now_s += 0.2
-    card.show([("t1", second)], words)
+    card.show([(chat_turn, second)], words)
     card._answer(True)
     assert answers == [("t1", 1, True)]
     now_s += 0.5
@@ -258,7 +259,7 @@ def test_two_sessions_stream_while_the_person_goes_from_one_to_the_other(chat: C
     chat.wait_for("Something.")
     chat.open(first, "Half of it and the rest.")
     chat.wait_for("A turn has ended", there=False)
-    assert chat.chat_page.composer.field.value == "not sent yet"
+    assert chat.chat_page.frame.composer.field.value == "not sent yet"
 
 
 def test_answer_now_and_stop_reach_the_gateway(chat: Chat) -> None:
@@ -442,7 +443,7 @@ def test_lost_gateway_is_said_and_its_return_too(chat: Chat) -> None:
     chat.screen.wait_until(lambda: ("ask", session.id) in [call[:2] for call in chat.backend.calls])
     chat.backend.unreachable = ""
     chat.wait_for("Nobody answers at memory.", there=False)
-    assert chat.chat_page.composer.field.value == "Are you there?"
+    assert chat.chat_page.frame.composer.field.value == "Are you there?"
     chat.wait_for("The gateway is back.")
     chat.screen.wait_until(
         lambda: any(

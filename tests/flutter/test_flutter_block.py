@@ -29,10 +29,10 @@ from thinkaloud.core.canon import (
 from thinkaloud.surfaces.flutter import (
     KoderThinkingBlock,
     ThinkingBlock,
-    status_announcement,
+    row_controls,
     thinking_block,
 )
-from thinkaloud.surfaces.flutter.thought_text import BOX_HEIGHT
+from thinkaloud.surfaces.flutter.streamed_text import BOX_HEIGHT
 
 PANEL = "thinking-panel"
 THOUGHT = "I need to find recent docs about it. The user asks about layers."
@@ -171,7 +171,7 @@ def test_thinking_itself_is_read_out_where_the_policy_says_so(
     screen: FletScreen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R134: `live_region` is `content`, then `off`. While a call works, its name is read, and no old line."""
-    monkeypatch.setattr(status_announcement, "READ_EVERY_S", 0)
+    monkeypatch.setattr(row_controls, "READ_EVERY_S", 0)
     screen.mount()
     screen.page.evaluate(_LISTEN_SCRIPT)
     block = show(screen, KoderThinkingBlock(policy={"live_region": "content"}))

@@ -25,7 +25,7 @@ COUNT = 3
 SAVED, NOT_SAVED = ("storage", {"saved": True}), ("storage", {"saved": False})
 MUCH = 1 << 40
 BROKEN = "CREATE TRIGGER broken BEFORE INSERT ON {table} WHEN {when} BEGIN SELECT RAISE(ABORT, 'broken'); END"
-MENDED = "DROP TRIGGER broken"
+REPAIRED = "DROP TRIGGER broken"
 LIMITS = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")
 Ready = Callable[[], Awaitable[tuple[int, str]]]
 
@@ -210,7 +210,7 @@ def test_unexpected_database_error_is_reported_like_a_full_disk(tmp_path: Path, 
                 turns,
                 read_readiness,
                 lambda: alter(gateway, BROKEN.format(table="log", when="TRUE")),
-                lambda: alter(gateway, MENDED),
+                lambda: alter(gateway, REPAIRED),
             )
 
     asyncio.run(story())
@@ -227,7 +227,7 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
             turn = await caller.start_turn(BRIEF, session)
             reading = asyncio.create_task(follow(gateway.url, turn, record))
             await until(lambda: "could not be saved" in gateway.errors)
-            await alter(gateway, MENDED)
+            await alter(gateway, REPAIRED)
             await reading
             async with asyncio.timeout(PATIENCE_S):
                 while not record.state:

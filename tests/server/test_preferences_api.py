@@ -20,14 +20,14 @@ def test_r055_preferences_survive_sessions_and_restarts(tmp_path: Path) -> None:
             body = await caller.call("GET", "/api/preferences")
             assert body["display"] == msgspec.to_builtins(Policy())
             assert (body["language"], body["context_mode"]) == ("en-US", "provider_default")
-            wished = {
+            preferences = {
                 "display": {"preset": "trace", "show_thinking": False},
                 "language": "pt-BR",
                 "context_mode": "strip",
                 "render": "plain",
                 "expand_key": "Ctrl+Shift+KeyU",
             }
-            response_body = await caller.call("PUT", "/api/preferences", wished)
+            response_body = await caller.call("PUT", "/api/preferences", preferences)
             assert response_body["display"] == {
                 **msgspec.to_builtins(preset("trace")),
                 "show_thinking": False,

@@ -612,6 +612,29 @@ def test_command_palette_offers_the_keys_in_the_language_of_the_person() -> None
     run_chat(act, options=ChatOptions(language="pt-BR"))
 
 
+def test_focus_goes_only_where_keys_do_something() -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("One", [("Why?", "Because of this", "That is **why**.")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("That is why.")
+        places = [type(widget).__name__ for widget in chat.chat.focus_chain]
+        assert {"QuestionView", "ThinkingPanel", "PromptArea"} <= set(places)
+        assert not {"AnswerView", "_Notices"} & set(places)
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_command_palette_says_in_the_language_of_the_person_that_nothing_was_found() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+p")
+        await chat.sees("Buscar um comando")
+        await chat.press(*"zzzz")
+        await chat.sees("Nada foi encontrado.")
+
+    run_chat(act, options=ChatOptions(language="pt-BR"))
+
+
 def test_transcript_for_the_scroll_back_has_questions_thoughts_and_answers() -> None:
     backend = MemoryBackend()
     info = backend.add_session("One", [("Why?", "Because of this", "That is **why**."), ("So?", "Hm", "So.")])

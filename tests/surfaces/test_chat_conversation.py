@@ -14,7 +14,7 @@ from thinkaloud.surfaces.tui.screens.app import ChatOptions
 from thinkaloud.surfaces.tui.screens.conversation import ConversationView
 from thinkaloud.surfaces.tui.screens.exchange import ExchangeView
 from thinkaloud.surfaces.tui.screens.replay import ReplayScreen
-from thinkaloud.surfaces.tui.screens.terminal_display import TerminalDisplay
+from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
 
 TURNS = 300
 

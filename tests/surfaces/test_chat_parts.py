@@ -5,6 +5,7 @@ import re
 import socket
 import string
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from thinkaloud.core.canon import Entry, Refused
 from thinkaloud.core.transcript import fold_entries
 from thinkaloud.core.view import LOCALES
 from thinkaloud.surfaces.chat.attachments import MAX_BYTES, image_path, read_attachment
-from thinkaloud.surfaces.chat.call_arguments import argument_lines
+from thinkaloud.surfaces.chat.backend import Responder
+from thinkaloud.surfaces.chat.display import argument_lines, responder_note
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, LANGUAGES, ScreenWords, Texts
 from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, Command, completions, read_command
@@ -74,7 +76,7 @@ def test_every_word_is_in_both_languages_with_the_same_gaps(table: Texts) -> Non
 
 def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     paths = [
-        *(SOURCE.parent / "chat" / name for name in ("display.py", "responder_words.py")),
+        SOURCE.parent / "chat" / "display.py",
         *SOURCE.rglob("*.py"),
     ]
     sources = (path.read_text("utf-8") for path in paths if path.name != "words.py")
@@ -98,6 +100,15 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     ]
     assert unused == []
     assert {key.removeprefix("command.") for key in TEXTS if key.startswith("command.")} == set(COMMANDS)
+
+
+def test_included_agents_are_described_in_the_language_of_the_person() -> None:
+    words = ScreenWords("pt-BR", TEXTS)
+    agents = tomllib.loads((SOURCE.parents[1] / "agents" / "agents.toml").read_text("utf-8"))["agents"]
+    assert agents
+    for name, agent in agents.items():
+        responder = Responder(id=name, name=name, description=agent["description"])
+        assert responder_note(responder, words) != agent["description"], "add it to error_words.toml"
 
 
 def test_settings_can_name_every_language() -> None:

@@ -21,7 +21,7 @@ from thinkaloud.surfaces.tui.screens.app import ChatOptions
 
 SCREENS = Path(__file__).with_name("screens")
 PICTURES = Path(__file__).parents[2] / "build" / "screens"
-WAITED = re.compile(r" · [0-9.]+ ?m?s(?=  🔧)")
+WAITED = re.compile(r" · [0-9.,]+ ?m?s(?=  🔧)")
 """The time of a call that waits, which depends on the machine."""
 SCROLL_BAR = re.compile("[ ▁▂▃▄▅▆▇█▔]+$")
 """Where it stands depends on which turns were drawn already."""

@@ -10,8 +10,7 @@ from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question, Sessi
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession
 from thinkaloud.surfaces.chat.question_queue import Change, Questions, WaitingInMemory, WaitingQuestion
 from thinkaloud.surfaces.tui.screens.app import ChatOptions
-from thinkaloud.surfaces.tui.screens.composer import Composer
-from thinkaloud.surfaces.tui.screens.waiting_list import WaitingList
+from thinkaloud.surfaces.tui.screens.composer import Composer, WaitingList
 
 
 class BusyBackend(MemoryBackend):

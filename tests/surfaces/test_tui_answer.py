@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it.token import Token
 from tests.chunks import SPLIT_POINTS, split_at
-from tests.surfaces.tui import WidgetApp, screen_rows
+from tests.surfaces.tui import WidgetApp, screen_rows, settle
 from textual.pilot import Pilot
 
 from thinkaloud.surfaces.tui.text import answer as answer_module
@@ -23,7 +23,7 @@ from thinkaloud.surfaces.tui.text.markdown_blocks import (
     MarkdownPiece,
     Part,
 )
-from thinkaloud.surfaces.tui.text.table_rows import column_widths
+from thinkaloud.surfaces.tui.text.markdown_rows import column_widths
 
 SAMPLE = """# A heading
 
@@ -62,16 +62,10 @@ def run(test: Test, text: str = "", size: tuple[int, int] = (40, 40)) -> None:
         async with WidgetApp(view).run_test(size=size) as pilot:
             await pilot.pause()
             view.append(text)
-            await settle(view, pilot)
+            await settle(pilot, view)
             await test(view, pilot)
 
     asyncio.run(main())
-
-
-async def settle(view: AnswerView, pilot: Pilot[None]) -> None:
-    await pilot.pause()
-    while not view.laid_out:
-        await pilot.pause(0.02)
 
 
 def rows_of(view: AnswerView) -> list[str]:
@@ -81,7 +75,7 @@ def rows_of(view: AnswerView) -> list[str]:
 def test_markdown_is_drawn() -> None:
     async def test(view: AnswerView, pilot: Pilot[None]) -> None:
         view.finish()
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert rows_of(view) == [
             "A heading",
             "",
@@ -119,13 +113,13 @@ def test_markdown_is_drawn() -> None:
 def test_streamed_answer_has_the_rows_of_the_whole(size: int) -> None:
     async def test(view: AnswerView, pilot: Pilot[None]) -> None:
         view.finish()
-        await settle(view, pilot)
+        await settle(pilot, view)
         expected = rows_of(view)
         view.replace("")
         for start in range(0, len(SAMPLE), size):
             view.append(SAMPLE[start : start + size])
         view.finish()
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert rows_of(view) == expected
         assert view.text == SAMPLE
 
@@ -204,7 +198,7 @@ def test_a_finished_block_is_not_parsed_again(parsed_sizes: list[int]) -> None:
         parsed_sizes.clear()
         for word in ("And", " so", " on."):
             view.append(word)
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert max(parsed_sizes) < 100
 
     run(test, "A paragraph of some words.\n\n" * 500 + "- an item\n" * 500 + "\n")
@@ -220,7 +214,7 @@ def test_a_long_table_is_not_parsed_for_every_row(parsed_sizes: list[int]) -> No
                 view.append("| some words | of a row |\n")
             totals.append(sum(parsed_sizes))
         view.draw_pending()
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert view.row_count == 1 + 1 + 600
         assert totals[1] - totals[0] < 3 * totals[0]  # twice the rows cost a little more than twice as much
 
@@ -237,10 +231,10 @@ def test_a_long_code_block_is_highlighted_from_a_checkpoint() -> None:
     async def test(view: AnswerView, pilot: Pilot[None]) -> None:
         lines = [f"x{n} = {n}  # line" for n in range(3 * CHECKPOINT_LINES)]
         view.append("```python\n" + "\n".join(lines) + "\nlast")
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert [row.strip() for row in rows_of(view)] == [*lines, "last"]
         view.append(" = 1\n```\nDone")
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert [row.strip() for row in rows_of(view)] == [*lines, "last = 1", "", "Done"]
 
     run(test)
@@ -270,7 +264,7 @@ def test_links_are_shown_with_their_address_and_clicks_are_reported() -> None:
         async with ListeningApp(view).run_test(size=(60, 10)) as pilot:
             await pilot.pause()
             view.append("[docs](https://example.org/x) and [no](javascript:alert(1))")
-            await settle(view, pilot)
+            await settle(pilot, view)
             assert rows_of(view) == ["docs (https://example.org/x) and [no](javascript:alert(1))"]
             await pilot.click(view, offset=(1, 0))
             await pilot.click(view, offset=(40, 0))
@@ -315,7 +309,7 @@ def test_text_may_arrive_while_an_answer_is_wrapped_again(monkeypatch: pytest.Mo
         for _ in range(10):
             view.append("\n\nMore words arrive.")
             view.screen_text()  # every row can be drawn, though some sections have fewer now
-        await settle(view, pilot)
+        await settle(pilot, view)
         assert view.screen_text().count("More words arrive.") == 10
         assert rows_of(view)[0] == "Some words that need several rows if they are narrow."
 

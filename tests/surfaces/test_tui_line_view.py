@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows
+from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows, settle
 from textual.geometry import Offset, Region
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -42,14 +42,7 @@ def run(test: Callable[[LineView, TextSection, Pilot[None]], Awaitable[None]], v
 
 async def append(view: LineView, section: TextSection, pilot: Pilot[None], text: str) -> None:
     view.section_changed(0, section.append(text))
-    await settle(view, pilot)
-
-
-async def settle(view: LineView, pilot: Pilot[None]) -> None:
-    await pilot.pause()
-    while not view.laid_out:
-        await pilot.pause(0.02)
-    await pilot.pause()
+    await settle(pilot, view)
 
 
 def test_a_delta_draws_only_the_rows_that_it_changes() -> None:
@@ -88,12 +81,12 @@ def test_resize_wraps_again_and_keeps_the_place() -> None:
         text = "".join(f"Line {n} has some words that are wrapped.\n" for n in range(3000))
         await append(view, section, pilot, text)
         view.scroll_to(y=view.row_count // 2, animate=False)
-        await settle(view, pilot)
+        await settle(pilot, view)
         middle = next(row for row in screen_rows(pilot.app) if "Line" in row)
         number = int(middle.split()[2])
         for width in (30, 90, 17, 64):
             await pilot.resize_terminal(width, 12)
-        await settle(view, pilot)
+        await settle(pilot, view)
         rows = view.screen_text().splitlines()
         assert all(len(row) <= 64 for row in rows)
         assert " ".join(row.removeprefix("│ ") for row in rows) == " ".join(text.splitlines())
@@ -117,7 +110,7 @@ def test_rows_are_drawn_again_where_only_the_breaks_between_words_change(
         row_count = view.row_count
         for width in (41, 42):
             await pilot.resize_terminal(width, 12)
-            await settle(view, pilot)
+            await settle(pilot, view)
             assert view.row_count == row_count
             assert screen_rows(pilot.app)[:row_count] == view.screen_text().splitlines()
 
@@ -163,7 +156,7 @@ def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
         view = TurnView(policy=preset("preview"), clock=TestClock())
         async with WidgetApp(view).run_test(size=(80, 24)) as pilot:
             feed(view, [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, WORDS * 20_000)], 0)
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             [section] = [section for section in view.thinking.sections if isinstance(section, TextSection)]
             height = section.height
             before = [section.row(index) for index in range(height - 1)]
@@ -171,12 +164,12 @@ def test_work_of_a_delta_does_not_grow_with_the_thought() -> None:
             view.flush()
             assert [section.row(index) for index in range(height - 1)] == before
             assert view.thinking.screen_text().endswith("one. word")
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             last_rows = Region(0, view.thinking.row_count - 10, 80, 9)
             strips = view.thinking.render_lines(last_rows)
             view.feed(Entry(view.turn.seq + 1, BlockGrew(0, WORDS * 2), 10))
             view.flush()
-            await settle(view.thinking, pilot)
+            await settle(pilot, view.thinking)
             assert section.height > height
             again = view.thinking.render_lines(last_rows)
             assert all(strip is before for strip, before in zip(again, strips, strict=True))

@@ -161,7 +161,7 @@ def test_trace_preset_is_a_bar_a_tree_and_a_status() -> None:
             "  ▼ Thought · 18 words",
             "  │ Let me analyze this step by step. First, I need to",
             "  │ understand what the user is asking for.",
-            "  ▼ 🔧 web_search  q: 1",
+            "  ▼ 🔧 web_search  q: 1  0 ms",
             "  │ → Three flights",
             "✓ Done",
         ]

@@ -13,7 +13,7 @@ from typing import Literal
 
 import pytest
 from msgspec import UNSET, UnsetType
-from tests.surfaces.tui import TestClock, WidgetApp, feed
+from tests.surfaces.tui import TestClock, WidgetApp, feed, settle
 from tests.view.stories import FOLDER, Expected, ExpectedBlock, ExpectedStep, Step, Story, UserAct, load
 from textual.pilot import Pilot
 
@@ -36,11 +36,14 @@ class ScreenStory:
         self.clock.now_ms = step.at_ms
         feed(self.turn, step.all_events, step.at_ms)
         self.turn.thinking.redraw()  # the clock has moved
-        await pilot.pause()
+        await self._settle(pilot)
         if step.user is not UNSET:
             await self._act(pilot, step.user)
-            await pilot.pause()
+            await self._settle(pilot)
         return list(self._problems(step.expect))
+
+    async def _settle(self, pilot: Pilot[None]) -> None:
+        await settle(pilot, self.turn.thinking, self.turn.answer, self.turn.notices)
 
     async def _act(self, pilot: Pilot[None], user: UserAct) -> None:
         panel = self.turn.thinking

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
+from textual.pilot import Pilot
 from textual.widget import Widget
 
 from thinkaloud.core.canon import Entry, Event
+from thinkaloud.surfaces.tui.text.line_view import LineView
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
 
@@ -42,6 +44,18 @@ def feed(view: TurnView, events: Iterable[Event], at_ms: int | None = None) -> N
     for event in events:
         view.feed(Entry(view.turn.seq + 1, event, at_ms))
     view.flush()
+
+
+async def settle(pilot: Pilot[None], *views: LineView) -> None:
+    """Wait until all text is wrapped to the width of the screen and drawn.
+
+    A view has no width before its first layout, and wraps for some milliseconds of a frame only. On a busy
+    machine one pause is too short for either.
+    """
+    await pilot.pause()
+    while not all(view.laid_out for view in views):
+        await pilot.pause(0.02)
+    await pilot.pause()
 
 
 def screen_rows(app: App[None]) -> list[str]:

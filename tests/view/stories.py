@@ -180,7 +180,7 @@ class StoryRun:
         texts: list[str] = []
         for row in panel_rows(thinking, self._policy, Words(self._locale)):
             if isinstance(row, HeaderRow) and row.key != PANEL:
-                texts += [f"{'▼' if row.expanded else '▶'} {row.label}", *row.facts, row.text]
+                texts += [f"{'▼' if row.expanded else '▶'} {row.label}", *row.facts, row.text, row.duration]
             elif isinstance(row, ThoughtRow | PassageRow):
                 texts += row.text.split("\n")
         return [text for text in texts if text]

@@ -61,7 +61,7 @@ SCREEN_SCRIPT = """() => {
     while (outer?.open) outer = outer.parentNode.closest("details");
     return !outer;
   };
-  const HEADER = [".step-summary > .meta", ".step-summary > .preview"];
+  const HEADER = [".step-summary > .meta", ".step-summary > .preview", ".step-summary > .step-time"];
   const BELOW = [".text > *", ".step-notice", ".input", ".result", ".placeholder"];
   const PARTS = [".step-summary > .label", ...HEADER, ...BELOW];
   for (const one of details.open ? root.querySelectorAll(PARTS.map(part => `.body ${part}`).join()) : []) {
@@ -144,7 +144,7 @@ class PageStory:
             return
         key = None if lone else which
         choice = {"open": True, "close": False, "give_back": None}[act]
-        self._page.evaluate("([key, wish]) => story.choose(key, wish)", [key, choice])
+        self._page.evaluate("([key, choice]) => story.choose(key, choice)", [key, choice])
 
     def _state_problems(self, expect: dict[str, Any]) -> list[str]:
         state = self._page.evaluate(STATE_SCRIPT)

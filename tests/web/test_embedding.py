@@ -30,13 +30,13 @@ PLACE_SCRIPT = """async places => {
     home.append(node);
     if (outer.includes("flex")) home.replaceWith(node);
     const seen = sizes[name] = [];
-    const look = async () => {
+    const measure = async () => {
       node.refresh();
       await node.ready;
       seen.push([node.offsetWidth, document.documentElement.scrollWidth]);
     };
     node.setAttribute("status", "pending");
-    await look();
+    await measure();
     let seq = 0;
     const tell = event => node.feed({seq: seq++, at_ms: seq, event});
     tell({type: "turn.started"});
@@ -44,15 +44,15 @@ PLACE_SCRIPT = """async places => {
     const long = " one line that is longer than any box here may be, over and over. ".repeat(9);
     for (const text of ["Hm", long, "\\nno"]) {
       tell({type: "block.grew", block: 0, text});
-      await look();
+      await measure();
     }
     tell({type: "block.grew", block: 0, text: "\\n\\n```\\n" + "x".repeat(400) + "\\n```\\n"});
     node.open = true;
-    await look();
+    await measure();
     node.open = false;
     tell({type: "block.ended", block: 0});
     tell({type: "turn.ended", finish: "stop"});
-    await look();
+    await measure();
     box.remove();
   }
   return sizes;

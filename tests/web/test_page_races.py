@@ -506,6 +506,24 @@ def test_answer_now_twice_is_no_mistake(visit: PageVisit) -> None:
     assert len(delayed.routes) == 1
 
 
+def test_refusal_stays_when_the_conversation_is_loaded_after_it(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = keep_session(gateway, "Slow", ("text", "1", "done"))
+    page = visit.open()
+    messages = DelayedRequests(page, "**/messages?*")
+    refusal = {"error": {"code": "invalid", "message": "Not today."}}
+    page.route("**/turns", lambda route: route.fulfill(status=400, json=refusal))
+    page.evaluate("id => { location.hash = id; }", session)
+    messages.wait()
+    with page.expect_response("**/turns"):
+        ask(page, QUICK_QUESTION)
+    messages.release()
+    page.locator(".exchange").wait_for()
+    page.get_by_role("button", name="Try again").wait_for()
+    expect(page.locator("#message")).to_have_value(QUICK_QUESTION)
+
+
 def test_a_question_from_two_windows_is_refused_in_plain_words(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:

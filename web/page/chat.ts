@@ -184,6 +184,7 @@ export class Chat {
       this.showAsked(turn, question);
       this.host.sessionChanged(id);
     } catch (error) {
+      if (!signal.aborted) await this.loading; // what is loaded replaces all that stands in the list
       if (signal.aborted || !(error instanceof ApiError)) showError(error);
       else this.showRefused(error, question);
       throw error;

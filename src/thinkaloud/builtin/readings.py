@@ -1,7 +1,7 @@
-"""The ways to read a question: without a greeting, with numbers in digits, with typing errors mended.
+"""The ways to read a question: without a greeting, with numbers in digits, with typing errors corrected.
 
-Numbers in words are English or Portuguese: "twenty-four", "cento e vinte e um". A typing error is mended if
-one edit makes a word that the solver knows; a word that could become two different ones stays as it is.
+Numbers in words are English or Portuguese: "twenty-four", "cento e vinte e um". A typing error is corrected
+if one edit makes a word that the solver knows; a word that could become two different ones stays as it is.
 """
 
 import re
@@ -27,9 +27,9 @@ _NUMBER = re.compile(r"\d[\d.,]*(?<=\d)")
 
 
 def readings(text: str) -> dict[str, bool]:
-    """Returns the ways to read a text, the surest first, and whether typing errors were mended in each."""
+    """Returns the ways to read a text, the surest first, and whether typing errors were corrected in each."""
     bare = _GREETING.sub("", text, count=1) if _GREETING.match(text) else text
-    corrected = mended(bare)
+    corrected = correct_typos(bare)
     texts = {text: False, bare: False}
     digits = with_digits(normalize(bare))
     if digits != normalize(bare):
@@ -110,7 +110,7 @@ def _digits(run: str) -> str:
 MAX_MENDED_CHARACTERS = 300
 _FEWEST_LETTERS = 4
 _SWAPPED_LETTERS = 3
-"""In a word of three letters only two swapped ones are mended: "teh"."""
+"""In a word of three letters only two swapped ones are corrected: "teh"."""
 _FORM = re.compile(r"(?<=\d )form(?= \d)")
 """A known word, but between numbers it is "from" with two letters swapped."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -129,14 +129,14 @@ def _known_words() -> frozenset[str]:
     return COMMON_WORDS.union(*(kind_words(kind) for kind in KINDS))
 
 
-def mended(text: str) -> str:
+def correct_typos(text: str) -> str:
     """Returns the text with each word that is one edit from a known word replaced by it."""
     if len(text) > MAX_MENDED_CHARACTERS:
         return text
-    return _FORM.sub("from", _WORD.sub(lambda match: _mended_word(match[0]), text))
+    return _FORM.sub("from", _WORD.sub(lambda match: _corrected_word(match[0]), text))
 
 
-def _mended_word(word: str) -> str:
+def _corrected_word(word: str) -> str:
     plain = normalize(word)
     if plain in _known_words():
         return word

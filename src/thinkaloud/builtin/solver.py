@@ -74,8 +74,8 @@ class ParsedQuestion(msgspec.Struct, frozen=True):
     language: Language
     question: Puzzle | AnswerCheck
     read_as: str = ""
-    mended: bool = False
-    """Whether typing errors were mended."""
+    corrected: bool = False
+    """Whether typing errors were corrected."""
 
 
 def solve(question: str, *, environment: SolverEnvironment | None = None) -> SolverReply:
@@ -105,17 +105,17 @@ def parse(text: str, environment: SolverEnvironment | None = None) -> ParsedQues
     if len(text) > MAX_QUESTION_CHARACTERS:
         return ParsedQuestion(language, _malformed(Unsolvable("too_long", limit=MAX_QUESTION_CHARACTERS)))
     refused: ParsedQuestion | None = None
-    for candidate, mended in readings(text).items():
+    for candidate, corrected in readings(text).items():
         language = detect_language(candidate)
         reading = Reading(candidate, normalize(candidate), language, environment or SolverEnvironment())
         read_as = candidate if candidate != text else ""
         try:
             question = skills.recognise(reading)
         except Unsolvable as error:  # another reading may be solvable: "5 kilometrs" is no unit
-            refused = refused or ParsedQuestion(language, _malformed(error), read_as, mended)
+            refused = refused or ParsedQuestion(language, _malformed(error), read_as, corrected)
             continue
         if question is not None:
-            return ParsedQuestion(language, question, read_as, mended)
+            return ParsedQuestion(language, question, read_as, corrected)
     language = detect_language(text)
     return refused or ParsedQuestion(language, _not_understood(text, language))
 
@@ -144,7 +144,7 @@ def find_solution(text: str, environment: SolverEnvironment | None = None) -> So
     if parsed.read_as:
         read_as = phrase(language, "read_as", text=parsed.read_as)
         thinking = (read_as, *thinking)
-        if parsed.mended:
+        if parsed.corrected:
             conclusion = msgspec.structs.replace(conclusion, answer=f"{read_as}\n\n{conclusion.answer}")
     return Solution(language, thinking, conclusion)
 

@@ -47,6 +47,8 @@ export interface StepView {
   readonly input: string;
   description: string;
   result: string;
+  /** How long a call took; a thought says it in its label. */
+  duration: string;
   steps: StepView[];
   source: Block;
   /** The header of a thought of the turn itself. */
@@ -120,10 +122,18 @@ function stepView(context: ViewContext, block: Block, steps: StepView[], thought
     },
     description: firstCharacters(block.description, INPUT_LIMIT),
     result: firstCharacters(block.error || (block.result ?? ""), RESULT_LIMIT),
+    duration: callDuration(context, block),
     steps,
     source: block,
     thought,
   };
+}
+
+/** How long a call took; empty for a thought, while a call works, and if it is unknown. */
+function callDuration({ words, stateOf }: ViewContext, block: Block): string {
+  const { startedMs, endedMs } = block;
+  if (!block.call || stateOf(block) === "thinking" || startedMs === null || endedMs === null) return "";
+  return words.duration(endedMs - startedMs);
 }
 
 /** What a call was given in one line, and all of it where that is more; JSON by its fields. */

@@ -98,7 +98,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     put(meta, thought?.words_text ?? "");
     put(line, source.call ? callLine(step) : firstLine(step));
     put(state, stateText(step, words));
-    put(time, timeOf(step, words));
+    put(time, step.duration);
     put(spoken, source.call && status === "done" ? words.say("status.done") : "");
     if (expanded || options.drawClosed) drawBody(step, options);
     visible = expanded;
@@ -186,13 +186,6 @@ function firstLine({ thought, status, open, source }: StepView): string {
 function callLine({ open, text, input, description }: StepView): string {
   if (open !== "expanded") return text || description;
   return input ? "" : text;
-}
-
-/** How long a call took; a thought says it in its label. */
-function timeOf({ source, status }: StepView, words: Words): string {
-  const { startedMs, endedMs } = source;
-  if (!source.call || status === "thinking" || startedMs === null || endedMs === null) return "";
-  return words.duration(endedMs - startedMs);
 }
 
 /** What a call came to, where its label and its result do not say it. */

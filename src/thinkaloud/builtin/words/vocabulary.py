@@ -72,7 +72,7 @@ KINDS = {
 }
 """Every kind of question in the order of the examples, with words that it is asked in.
 
-Typing errors are mended towards these words. Each kind but small talk has an example among the phrases;
+Typing errors are corrected towards these words. Each kind but small talk has an example among the phrases;
 "units" also has the names of the units.
 """
 

@@ -1,6 +1,5 @@
 """Converts turns into what a surface shows: display policy, open state, localized words and projections."""
 
-from thinkaloud.core.view.commands import run_thinking_command, unknown_command
 from thinkaloud.core.view.labels import notice
 from thinkaloud.core.view.plain import Channel, PlainRenderer, plain_lines
 from thinkaloud.core.view.policy import (
@@ -16,10 +15,12 @@ from thinkaloud.core.view.policy import (
     open_state,
     preset,
     read_policy,
+    run_thinking_command,
     show_thinking,
     thinking_shown,
     toggle_all,
     toggle_thinking,
+    unknown_command,
 )
 from thinkaloud.core.view.projections import (
     GatewayAnswer,

@@ -116,7 +116,8 @@ class PlainRenderer:
         prefix = _line_prefix(turn, block)
         if starts_line:
             self._end_line()
-            self._open_line_block, printable = block.number, prefix + printable.lstrip("\r\n")
+            self._open_line_block = block.number
+            printable = prefix + printable.lstrip("\r\n")
         self._add_piece(Channel.REASONING, printable.replace("\r\n", "\n").replace("\n", f"\n{prefix}"))
 
     def _end_block(self, turn: Turn, block: Block) -> None:
@@ -193,7 +194,9 @@ class PlainRenderer:
 def plain_lines(turn: Turn, locale: str = "en-US") -> list[tuple[Channel, str]]:
     """Return the turn as pieces: one per line of thinking, one per section of the answer, then the notice."""
     renderer = PlainRenderer(locale)
-    pieces = [piece for event in _replay_events(turn) for piece in renderer.feed(turn, event)]
+    pieces: list[tuple[Channel, str]] = []
+    for event in _replay_events(turn):
+        pieces += renderer.feed(turn, event)
     lines: list[tuple[Channel, str]] = []
     for channel, group in groupby(pieces, key=lambda piece: piece[0]):
         text = "".join(piece_text for _, piece_text in group)

@@ -6,6 +6,7 @@ end of the stream and every change of status, and is undone by removing it. Hidi
 too, and a later one: it sets the earlier choices aside until thinking is shown again (`UserChoices`).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
@@ -13,6 +14,9 @@ import msgspec
 
 from thinkaloud.core.canon import Refused, UnknownPreset
 from thinkaloud.core.canon.events import build_types
+
+_THINKING_COMMAND = re.compile(r"[/:](?:toggle\s+)?thinking(?:\s+(?P<shown>show|hide))?", re.IGNORECASE)
+_COMMAND = re.compile(r"[/:][A-Za-z][\w-]*(?=\s|$)")
 
 
 class OpenState(StrEnum):
@@ -227,3 +231,26 @@ def _open_state_when_complete(policy: Policy, unfinished: bool) -> OpenState:
     if unfinished and policy.keeps_unfinished_open and policy.after_complete is not AfterComplete.HIDDEN:
         return OpenState.EXPANDED
     return OpenState(policy.after_complete.value)
+
+
+def run_thinking_command(text: str, policy: Policy) -> Policy | None:
+    """Return the policy after a `/thinking` command; None if the text is no such command.
+
+    `/thinking` toggles, `/thinking show` and `/thinking hide` say which; `:thinking` and `:toggle thinking`
+    are the same command.
+    """
+    command = _THINKING_COMMAND.fullmatch(text.strip())
+    if command is None:
+        return None
+    shown = command["shown"]
+    return toggle_thinking(policy) if shown is None else show_thinking(policy, shown.lower() == "show")
+
+
+def unknown_command(text: str) -> str:
+    """Return the command that a text begins with, such as `/thinkin`; empty if it begins with none.
+
+    A surface calls it after its own commands did not match, and asks before it sends the text to a model: it
+    is more likely a typing error than a question. A path such as `/usr/bin` does not look like a command.
+    """
+    command = _COMMAND.match(text.strip())
+    return "" if command is None else command[0]

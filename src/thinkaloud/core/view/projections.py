@@ -155,7 +155,8 @@ def _status(turn: Turn) -> Literal["thinking", "done", "error"]:
 
 
 def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
-    number, at_ms = str(block.number), block.started_ms
+    number = str(block.number)
+    at_ms = block.started_ms
     line = one_line(block.text, CALL_COLUMNS)  # as written: readers tell it from a description by the input
     if block.kind is Kind.TOOL_CALL:
         return ThinkingStep(

@@ -207,7 +207,8 @@ def view_context(
     turn: Turn, policy: Policy, words: Words, now_ms: int | None, choices: Mapping[int, bool]
 ) -> ViewContext:
     """Compute the context of a view from a turn and the display settings."""
-    thoughts, state = visible_thoughts(turn), thinking_state(turn)
+    thoughts = visible_thoughts(turn)
+    state = thinking_state(turn)
     last_step_by_parent = {block.parent: block.number for block in turn.blocks if visible(block)}
     return ViewContext(
         turn,

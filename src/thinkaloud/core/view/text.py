@@ -232,7 +232,9 @@ def json_fields(text: str) -> list[str] | None:
     if not text.lstrip(" \t\n\r").startswith("{") or not _is_json(text):
         return None
     fields: list[str] = []
-    depth, name, value = 0, "", ""
+    depth = 0
+    name = ""
+    value = ""
     for token in _JSON_TOKENS.findall(text):
         if depth == 1 and token == ":":
             name, value = value, ""

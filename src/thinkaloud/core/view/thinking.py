@@ -50,7 +50,7 @@ class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
     """One step as a surface draws it: its kind, status, texts and child steps.
 
     `text` is a thought, or in one line what a call was given. `input` is all of that, where it is more than
-    the line says.
+    the line says. `duration` is how long a call took; a thought says it in its label.
     """
 
     block: int
@@ -62,6 +62,7 @@ class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
     input: str = ""
     description: str = ""
     result: str = ""
+    duration: str = ""
     steps: tuple["StepView", ...] = ()
 
 
@@ -96,6 +97,7 @@ def step_views(context: ViewContext) -> tuple[StepView, ...]:
             input=whole_input,
             description=first_graphemes(block.description, INPUT_LIMIT),
             result=call_result(block) or "",
+            duration=_call_duration(context, block),
             steps=children,
         )
 
@@ -129,6 +131,14 @@ def thought_text(words: Words, block: Block) -> str:
     """Return the text of a thought, or the line that says why it cannot be read."""
     hidden = hidden_reason(block)
     return block.text if hidden is None else words.text(f"ai.thinking.{hidden.value}")
+
+
+def _call_duration(context: ViewContext, block: Block) -> str:
+    """Return how long a call took; empty for a thought, while a call works, and if it is unknown."""
+    at_work = context.step_state(block) is ThinkingState.THINKING
+    if block.kind not in CALL_KINDS or at_work or block.started_ms is None or block.ended_ms is None:
+        return ""
+    return context.words.duration(block.ended_ms - block.started_ms)
 
 
 def _step_label(context: ViewContext, block: Block) -> str:
@@ -210,7 +220,8 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
     summary, by = summary_line(context.turn)
     tools, tools_deep = tool_count(context.turn)
     panel_open = _panel_open_state(context)
-    label, time = turn_label(context), time_text(context.words, context.header_time)
+    label = turn_label(context)
+    time = time_text(context.words, context.header_time)
     words_text = count_text(context.words, "ai.thinking.words", words)
     first_preview = next((block.preview for block in blocks if block.preview), "")
     facts = [label, "" if context.state is ThinkingState.DONE else time, words_text]
@@ -242,7 +253,9 @@ def _thinking_view(context: ViewContext) -> ThinkingView:
 
 
 def _block_view(context: ViewContext, n: int, block: Block) -> BlockView:
-    state, time, hidden = context.step_state(block), context.thought_time(block), hidden_reason(block)
+    state = context.step_state(block)
+    time = context.thought_time(block)
+    hidden = hidden_reason(block)
     live = state is ThinkingState.THINKING
     words = None if live or hidden else _finished_words(block.text)
     return BlockView(

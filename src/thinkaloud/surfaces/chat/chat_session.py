@@ -10,10 +10,14 @@ from thinkaloud.core.canon.requests import Image
 from thinkaloud.core.transcript import Approval, Block, Ending, Turn, apply, fold_entries
 from thinkaloud.core.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
 from thinkaloud.surfaces.chat.backend import PastTurn, Reconnecting, SessionInfo, TurnCost
-from thinkaloud.surfaces.chat.turn_clock import TurnClock
+from thinkaloud.surfaces.chat.live_turn import TurnClock
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.chat.question_queue import WaitingQuestion
+
+
+EFFORTS = ("off", "low", "medium", "high", "max")
+"""How much a model thinks, in words. The gateway takes a number of tokens as well."""
 
 
 class Answerer(msgspec.Struct, frozen=True):
@@ -155,6 +159,14 @@ class ChatSession:
             chat_turn.choices.current(policy).update(choices)
 
     @property
+    def waiting_calls(self) -> list[tuple[ChatTurn, Block]]:
+        """The calls that wait for approval, with their turns."""
+        calls: list[tuple[ChatTurn, Block]] = []
+        for chat_turn in self.turns:
+            calls += [(chat_turn, block) for block in chat_turn.waiting_calls]
+        return calls
+
+    @property
     def waits_for_approval(self) -> bool:
         """Whether a call of this session waits for approval."""
-        return any(chat_turn.waiting_calls for chat_turn in self.turns)
+        return bool(self.waiting_calls)

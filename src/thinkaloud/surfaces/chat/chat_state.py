@@ -168,6 +168,9 @@ class ChatState:
 
     async def _ask(self, chat: ChatSession, asked: WaitingQuestion, replaces: str = "") -> ChatTurn:
         images = tuple(attachment.image for attachment in asked.attachments)
+        follows = ""
+        if chat.older_branch and chat.turns and not replaces:  # else the gateway takes the newest turn
+            follows = chat.turns[-1].id
         question = Question(
             prompt=asked.prompt,
             images=images,
@@ -176,7 +179,7 @@ class ChatState:
             thinking=asked.answerer.thinking,
             key=asked.key,
             replaces=replaces,
-            follows=chat.turns[-1].id if chat.older_branch and chat.turns and not replaces else "",
+            follows=follows,
         )
         turn_id = await self.backend.ask(chat.info.id, question)
         known = [other for other in chat.turns if other.id == turn_id]
@@ -184,11 +187,12 @@ class ChatState:
             return known[0]
         chat_turn = ChatTurn(asked.prompt, images, turn_id)
         chat.older_branch = False
-        if replaces:
-            numbers = [index for index, other in enumerate(chat.turns) if other.id == replaces]
-            if numbers:
-                chat_turn.versions = (*(chat.turns[numbers[0]].versions or (replaces,)), turn_id)
-            del chat.turns[numbers[0] if numbers else len(chat.turns) :]
+        ids = [other.id for other in chat.turns]
+        if replaces in ids:
+            index = ids.index(replaces)
+            earlier_versions = chat.turns[index].versions or (replaces,)
+            chat_turn.versions = (*earlier_versions, turn_id)
+            del chat.turns[index:]
         chat.turns.append(chat_turn)
         self._listener.sessions_changed()
         return chat_turn
@@ -317,14 +321,17 @@ class ChatState:
                 await self.refresh_sessions()  # the first question gives a session its title
             async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
                 self._take(chat, chat_turn, item)
-            chat_turn.running, chat_turn.reconnecting = False, None
+            chat_turn.running = False
+            chat_turn.reconnecting = None
             await self.refresh_sessions()  # it is the most recently used one now
         except BackendUnreachable as error:  # see `unfollowed`
             chat_turn.reconnecting = Reconnecting(0, str(error))
         except Refused as error:
-            chat_turn.running, chat_turn.error = False, str(error)
+            chat_turn.running = False
+            chat_turn.error = str(error)
         except OutOfOrder as error:  # a bug of the gateway ends the turn here, but not the chat
-            chat_turn.running, chat_turn.error = False, f"The gateway sent an invalid entry: {error}."
+            chat_turn.running = False
+            chat_turn.error = f"The gateway sent an invalid entry: {error}."
         finally:
             self._followed.discard(chat_turn.id)
         self._listener.turn_changed(chat, chat_turn)
@@ -349,7 +356,7 @@ class ChatState:
 
     async def finish(self) -> None:
         """Read the running turns to their end without drawing them, after the screen has closed."""
-        for chat_turn in (turn for chat in self.sessions.values() for turn in chat.turns if turn.running):
+        for _, chat_turn in self._running_turns():
             async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
                 if isinstance(item, Entry):
                     chat_turn.feed(item)
@@ -359,9 +366,10 @@ class ChatState:
 
     def unfollowed(self) -> list[tuple[ChatSession, ChatTurn]]:
         """Return the running turns that no stream is open for."""
-        return [
-            (chat, chat_turn)
-            for chat in self.sessions.values()
-            for chat_turn in chat.turns
-            if chat_turn.running and chat_turn.id not in self._followed
-        ]
+        return [pair for pair in self._running_turns() if pair[1].id not in self._followed]
+
+    def _running_turns(self) -> list[tuple[ChatSession, ChatTurn]]:
+        pairs: list[tuple[ChatSession, ChatTurn]] = []
+        for chat in self.sessions.values():
+            pairs += [(chat, chat_turn) for chat_turn in chat.turns if chat_turn.running]
+        return pairs

@@ -1,15 +1,28 @@
-"""How the chat is drawn: the display policy, the language and the words."""
+"""How the chat is drawn: the display policy, the language, and the words about turns, models and calls.
 
+What every surface must say or decide in the same way is here, so that a surface only draws it.
+"""
+
+import json
 from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
 
 import msgspec
 
 from thinkaloud.core.view import Policy, preset, read_policy
-from thinkaloud.surfaces.chat.backend import DisplayPreferences, SessionInfo, TurnCost
+from thinkaloud.surfaces.chat.backend import DisplayPreferences, Responder, SessionInfo, TurnCost
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.error_words import error_text
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
+
+QUESTION_LIMIT = 4_000
+"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
+TYPE_AHEAD_S = 0.5
+"""A key or a tap so soon after a call appeared was meant for what was there before."""
+
+_LINK_SCHEMES = ("http", "https", "mailto")
+_THINKING_NOTES = {"none": "model.thinks_none", "always": "model.thinks_always"}
 
 
 class Display:
@@ -71,7 +84,8 @@ class Display:
 
     def cost(self, cost: TurnCost) -> str:
         """Return what a turn used: tokens in and out, dollars, and the share of the context window."""
-        words, parts = self.words, []
+        words = self.words
+        parts = []
         if cost.input_tokens is None and cost.output_tokens is None:
             parts.append(words.text("cost.no_tokens"))
         else:
@@ -88,6 +102,13 @@ class Display:
             parts.append(words.text("cost.context", share="<1" if share < 1 else f"{share:.0f}"))
         return " · ".join(parts)
 
+    def cut_question(self, prompt: str) -> str:
+        """Return a question as it is drawn: the start of a very long one, and how much more there is."""
+        if len(prompt) <= QUESTION_LIMIT:
+            return prompt
+        rest = self.words.text("question.rest", n=len(prompt) - QUESTION_LIMIT)
+        return f"{prompt[:QUESTION_LIMIT]}… {rest}"
+
     def stream_state(self, chat_turn: ChatTurn) -> str:
         """Return what is to be said about the stream of a turn; nothing if all is well."""
         if chat_turn.reconnecting is not None:
@@ -99,3 +120,41 @@ class Display:
     def error_text(self, error: object) -> str:
         """Return an error in the language, for the screen."""
         return clean(error_text(str(error), self.locale))
+
+
+def responder_note(responder: Responder, words: ScreenWords) -> str:
+    """Return what is good to know before it is chosen; often nothing."""
+    unchecked = words.any_of("model.unchecked", responder.unchecked)
+    note = _THINKING_NOTES.get(responder.thinking)
+    thinking = words.text(note) if note else ""
+    description = error_text(responder.description, words.locale)  # that of an included agent is known there
+    return " ".join(part for part in (unchecked, thinking, description) if part)
+
+
+def responder_reason(responder: Responder, words: ScreenWords) -> str:
+    """Return why it cannot be used now; empty if that is not known."""
+    return responder.reason or words.any_of("model.no_key", responder.keyless)
+
+
+def argument_lines(text: str) -> list[str]:
+    """Return the arguments of a call, one in each line; a text that is not a JSON object as it is."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        return clean(text).splitlines()
+    lines: list[str] = []
+    for name, value in values.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        first, *rest = clean(shown).splitlines() or [""]
+        lines += [f"{clean(name)}: {first}", *(f"  {line}" for line in rest)]
+    return lines
+
+
+def link_allowed(address: str) -> bool:
+    """Return whether an address of an answer may be opened: only web and mail addresses are links."""
+    try:
+        return urlsplit(address).scheme.lower() in _LINK_SCHEMES
+    except ValueError:  # no address at all, such as `http://[`
+        return False

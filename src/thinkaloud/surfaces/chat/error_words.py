@@ -42,7 +42,10 @@ def error_tables(locale: str) -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def _patterns(locale: str) -> Patterns:
-    return sentence_patterns(pair for table in error_tables(locale).values() for pair in table.items())
+    sentences: dict[str, str] = {}
+    for table in error_tables(locale).values():
+        sentences |= table
+    return sentence_patterns(sentences.items())
 
 
 def _pattern(english: str) -> re.Pattern[str]:

@@ -43,6 +43,8 @@ class HeaderRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The first words or the summary; what a call was given."""
     badge: str = ""
+    duration: str = ""
+    """How long a call took."""
     hint: str = ""
     quoted: bool = False
     """Whether the label is the first words of a thought, in quotes."""
@@ -122,7 +124,8 @@ def panel_rows(view: ThinkingView, policy: Policy, words: Words) -> list[PanelRo
 
 class _PanelRows:
     def __init__(self, view: ThinkingView, policy: Policy, words: Words) -> None:
-        self._view, self._words = view, words
+        self._view = view
+        self._words = words
         self._blocks = {block.block: block for block in view.blocks}
         self._bar = policy.header is HeaderStyle.SUMMARY
         self._first_words = policy.header is HeaderStyle.PREVIEW
@@ -246,6 +249,7 @@ class _PanelRows:
             label=label,
             facts=facts,
             text=text,
+            duration=step.duration,
         )
 
     def _thought_body(self, step: StepView, depth: int) -> Iterator[PanelRow]:

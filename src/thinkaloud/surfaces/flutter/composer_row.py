@@ -6,12 +6,17 @@ from collections.abc import Callable
 import flet as ft
 
 from thinkaloud.core.transcript import Block
-from thinkaloud.surfaces.chat.call_arguments import TYPE_AHEAD_S, argument_lines
+from thinkaloud.surfaces.chat.chat_session import ChatTurn
+from thinkaloud.surfaces.chat.display import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.icon_action import IconAction, text_action
-from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
+from thinkaloud.surfaces.flutter.controls import (
+    IconAction,
+    IsolatedControl,
+    screen_line,
+    screen_text,
+    text_action,
+)
 from thinkaloud.surfaces.flutter.row_controls import MUTED
-from thinkaloud.surfaces.flutter.screen_text import screen_line, screen_text
 
 ARGUMENT_CHARACTERS = 4_000
 LONG_ARGUMENTS = 300
@@ -94,23 +99,27 @@ class ApprovalCard(IsolatedControl, ft.Container):
             tight=True,
         )
 
-    def show(self, waiting: list[tuple[str, Block]], words: ScreenWords) -> None:
-        """Show the first of the calls that wait, by the id of their turn; none hides the card."""
+    def show(self, waiting: list[tuple[ChatTurn, Block]], words: ScreenWords) -> None:
+        """Show the first of the calls that wait; none hides the card."""
         self.visible = bool(waiting)
         self._deny.content, self._run.content = words.text("approval.deny"), words.text("approval.run")
-        asked = (waiting[0][0], waiting[0][1].number) if waiting else None
-        if asked is not None and asked != self._asked:
-            self._answers_from_s = time.monotonic() + TYPE_AHEAD_S
-        self._asked = asked
+        before = self._asked
+        self._asked = None
         if waiting:
-            block = waiting[0][1]
-            self._title.value = words.text("approval.title", name=screen_line(block.name))
-            lines = "\n".join(argument_lines(block.text))
-            self._arguments.value = screen_text(lines[:ARGUMENT_CHARACTERS])
-            self._box.height = LONG_HEIGHT if len(lines) > LONG_ARGUMENTS or lines.count("\n") > 5 else None
-            others = len(waiting) - 1
-            self._more.value = words.text("approval.more", n=others) if others else ""
+            (chat_turn, block), *others = waiting
+            self._asked = (chat_turn.id, block.number)
+            self._show_call(block, words)
+            self._more.value = words.text("approval.more", n=len(others)) if others else ""
+        if self._asked != before:
+            self._answers_from_s = time.monotonic() + TYPE_AHEAD_S
         self.send_changes()
+
+    def _show_call(self, block: Block, words: ScreenWords) -> None:
+        self._title.value = words.text("approval.title", name=screen_line(block.name))
+        lines = "\n".join(argument_lines(block.text))
+        self._arguments.value = screen_text(lines[:ARGUMENT_CHARACTERS])
+        scrolls = len(lines) > LONG_ARGUMENTS or lines.count("\n") > 5
+        self._box.height = LONG_HEIGHT if scrolls else None
 
     def _answer(self, granted: bool) -> None:
         if self._asked is not None and time.monotonic() >= self._answers_from_s:

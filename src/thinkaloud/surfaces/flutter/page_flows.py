@@ -16,11 +16,16 @@ from thinkaloud.core.view import (
     unknown_command,
 )
 from thinkaloud.surfaces.chat.backend import Responder
-from thinkaloud.surfaces.chat.chat_session import Answerer, ChatTurn
-from thinkaloud.surfaces.chat.responder_words import responder_note, responder_reason
+from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatTurn
+from thinkaloud.surfaces.chat.display import responder_note, responder_reason
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.dialogs import Choice, ChoiceDialog, confirm_dialog, line_dialog
-from thinkaloud.surfaces.flutter.settings_dialog import EFFORTS, SettingsDialog
+from thinkaloud.surfaces.flutter.dialogs import (
+    Choice,
+    ChoiceDialog,
+    SettingsDialog,
+    confirm_dialog,
+    line_dialog,
+)
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
 
 if TYPE_CHECKING:
@@ -31,10 +36,11 @@ Flow = Coroutine[Any, Any, None]
 
 async def send(chat_page: "ChatPage") -> None:
     """Ask what is in the message box, or do what the command in it says."""
-    text, display = chat_page.composer.field.value, chat_page.display
+    text = chat_page.frame.composer.field.value
+    display = chat_page.display
     policy = run_thinking_command(text, display.policy)
     if policy is not None:
-        chat_page.composer.fill("")
+        chat_page.frame.composer.fill("")
         await save_display(chat_page, display.with_policy(policy))
         key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
         chat_page.show_notice(Words(display.locale).text(key))
@@ -71,12 +77,13 @@ async def toggle_blocks(chat_page: "ChatPage") -> None:
     """Open every block of the session, or close them all if all are open."""
     if chat_page.chat:
         chat_page.chat.toggle_blocks(chat_page.display.policy)
-    chat_page.replace_choices()
+    chat_page.frame.conversation.replace_choices()
 
 
 async def choose_answerer(chat_page: "ChatPage") -> None:
     """Choose the model or the agent that answers the next question."""
-    words, state = chat_page.display.words, chat_page.state
+    words = chat_page.display.words
+    state = chat_page.state
     agents, models = await state.backend.agents(), await state.backend.models()
     choices = [_choice(agent, f"agent {agent.id}", words.text("agent.title"), words) for agent in agents]
     choices += [_choice(model, f"model {model.id}", words.text("model.title"), words) for model in models]
@@ -154,7 +161,8 @@ async def copy(chat_page: "ChatPage", chat_turn: ChatTurn) -> None:
 
 def rename(chat_page: "ChatPage", session: str) -> None:
     """Give a session another title."""
-    words, info = chat_page.display.words, chat_page.state.sessions[session].info
+    words = chat_page.display.words
+    info = chat_page.state.sessions[session].info
     chat_page.page.show_dialog(
         line_dialog(
             words.text("rename.title"),
@@ -167,7 +175,8 @@ def rename(chat_page: "ChatPage", session: str) -> None:
 
 def delete(chat_page: "ChatPage", session: str) -> None:
     """Delete a session, if the person confirms it."""
-    words, info = chat_page.display.words, chat_page.state.sessions[session].info
+    words = chat_page.display.words
+    info = chat_page.state.sessions[session].info
 
     async def run() -> None:
         await chat_page.state.delete(session)

@@ -5,12 +5,13 @@ drawn inside of it is not read a second time. Icons come from the icon font, sin
 That font has no thought bubble, so it is drawn (`ThoughtBubble`).
 """
 
+import time
 from collections.abc import Callable
 
 import flet as ft
 
 from thinkaloud.core.canon import Kind
-from thinkaloud.core.view import PANEL, OpenState, ThinkingState
+from thinkaloud.core.view import PANEL, LiveRegion, OpenState, Policy, ThinkingState, ThinkingView
 from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.surfaces.chat.panel_rows import (
     SEPARATOR,
@@ -20,12 +21,14 @@ from thinkaloud.surfaces.chat.panel_rows import (
     NewestLineRow,
     PassageRow,
 )
-from thinkaloud.surfaces.flutter.screen_text import readable, screen_line, screen_text
+from thinkaloud.surfaces.flutter.controls import readable, screen_line, screen_text
 
 INDENT = 14
 MAX_DEPTH = 4
 LABEL_LINES = 3
 """A label with the long name of a tool is cut here; assistive technology has all of it."""
+READ_EVERY_S = 4.0
+"""Where thinking itself is read out, the newest line or the call at work is, no more often than this."""
 MUTED = ft.Colors.ON_SURFACE_VARIANT
 _KIND_ICONS = {
     Kind.TOOL_CALL: ft.Icons.BUILD_OUTLINED,
@@ -71,7 +74,8 @@ class RowStyle:
     def gutter(self, depth: int, content: ft.Control) -> ft.Container:
         """Return text behind a line that joins it with its header."""
         side = ft.BorderSide(2, ft.Colors.OUTLINE_VARIANT)
-        start, inset = 12, INDENT * min(depth, MAX_DEPTH) + 15
+        start = 12
+        inset = INDENT * min(depth, MAX_DEPTH) + 15
         return ft.Container(
             content=content,
             border=ft.Border(right=side) if self.rtl else ft.Border(left=side),
@@ -96,13 +100,40 @@ class BreathingDot(ft.Container):
         self.opacity = 1.0 if self._style.reduced_motion or self.opacity < 1 else 0.35
 
 
-class HeaderButton(ft.Container):
-    """A header: one button that opens and closes."""
+class HeaderIcon(ft.Container):
+    """What stands first in a header: the kind of the step, a dot while a thought runs, or what went wrong."""
 
-    def __init__(self, row: HeaderRow, style: RowStyle) -> None:
-        super().__init__()
-        self._style = style
+    def __init__(self, style: RowStyle) -> None:
+        super().__init__(width=20)
         self._dot = BreathingDot(style)
+        self._icon = ft.Icon(ft.Icons.CHECK, size=20, color=MUTED)
+        self._bubble = ThoughtBubble()
+
+    def show(self, row: HeaderRow) -> None:
+        """Show the kind and the state of a step."""
+        running = row.status is ThinkingState.THINKING
+        if row.status in (ThinkingState.ERROR, ThinkingState.INTERRUPTED):
+            color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else MUTED
+            self._show_icon(_STATUS_ICONS[row.status], color)
+        elif row.kind in _KIND_ICONS:
+            self._show_icon(_KIND_ICONS[row.kind], ft.Colors.PRIMARY if running else MUTED)
+        else:
+            self.content = self._dot if running else self._bubble
+
+    def _show_icon(self, icon: ft.IconData, color: ft.Colors) -> None:
+        self._icon.icon = icon
+        self._icon.color = color
+        self.content = self._icon
+
+    def breathe(self) -> None:
+        """Move the dot of a thought that runs."""
+        self._dot.breathe()
+
+
+class HeaderTexts(ft.Column):
+    """The label of a header with its facts and its badge, and below them the first words."""
+
+    def __init__(self) -> None:
         self._label = ft.Text(
             size=14,
             weight=ft.FontWeight.W_500,
@@ -123,23 +154,48 @@ class HeaderButton(ft.Container):
             border_radius=10,
             bgcolor=ft.Colors.SURFACE_CONTAINER_HIGH,
         )
-        self._icon = ft.Icon(ft.Icons.CHECK, size=20, color=MUTED)
-        self._bubble = ThoughtBubble()
-        self._chevron = ft.Icon(_chevron(row, style), size=20, color=MUTED)
-        self._lead = ft.Container(width=20)
-        lines = ft.Column(
-            [
-                ft.Row(
-                    [self._label, self._check, self._facts, self._badge], spacing=6, run_spacing=2, wrap=True
-                ),
-                self._text,
-            ],
+        first_line: list[ft.Control] = [self._label, self._check, self._facts, self._badge]
+        super().__init__(
+            [ft.Row(first_line, spacing=6, run_spacing=2, wrap=True), self._text],
             spacing=0,
             tight=True,
             expand=True,
         )
-        drawn = ft.Row([self._lead, lines, self._chevron], spacing=10)
-        self._button = ft.TextButton(
+
+    def show(self, row: HeaderRow, *, checked: bool) -> tuple[str, str]:
+        """Show another state; return what assistive technology reads of it: the label, and the rest.
+
+        `checked`: a check stands before the facts of a header that is done.
+        """
+        label = screen_line(f"“{row.label}”" if row.quoted else row.label)
+        facts = [screen_line(fact) for fact in row.facts]
+        text = screen_line(row.text)
+        badge = screen_line(row.badge.removeprefix(TOOL_ICON))  # drawn with an icon of its own
+        drawn_facts = [*facts, row.duration] if row.duration else facts
+        # The dot belongs to the label, so that no line starts with it.
+        self._label.value = f"{label} ·" if drawn_facts else label
+        self._label.color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else None
+        self._facts.value = SEPARATOR.join(drawn_facts)
+        self._facts.visible = bool(drawn_facts)
+        self._check.visible = checked and bool(facts) and row.status is ThinkingState.DONE
+        self._text.value = text
+        self._text.visible = bool(text)
+        self._badge_text.value = badge
+        self._badge.visible = bool(badge)
+        return label, SEPARATOR.join(part for part in (*facts, badge, text, row.duration) if part)
+
+
+class HeaderButton(ft.Container):
+    """A header: one button that opens and closes."""
+
+    def __init__(self, row: HeaderRow, style: RowStyle) -> None:
+        super().__init__()
+        self._style = style
+        self._icon = HeaderIcon(style)
+        self._texts = HeaderTexts()
+        self._chevron = ft.Icon(_chevron(row, style), size=20, color=MUTED)
+        drawn = ft.Row([self._icon, self._texts, self._chevron], spacing=10)
+        button = ft.TextButton(
             content=ft.Semantics(exclude_semantics=True, content=drawn),
             style=ft.ButtonStyle(
                 padding=ft.Padding(left=10, right=8, top=12, bottom=12),
@@ -149,56 +205,22 @@ class HeaderButton(ft.Container):
             on_click=lambda _: style.on_press(row.key),
         )
         name = "panel" if row.key == PANEL else str(row.key)
-        self._semantics = ft.Semantics(identifier=f"{style.identifier}-{name}", content=self._button)
+        self._semantics = ft.Semantics(identifier=f"{style.identifier}-{name}", content=button)
         self.content = ft.MergeSemantics(content=self._semantics)
         self.show(row)
 
     def show(self, row: HeaderRow) -> None:
         """Show another state of the same header."""
-        label = screen_line(f"“{row.label}”" if row.quoted else row.label)
-        facts, text, badge = _header_parts(row)
-        self._semantics.label = label
-        self._semantics.value = SEPARATOR.join(part for part in (*facts, badge, text) if part)
+        checked = self._style.bar and row.key == PANEL
+        self._semantics.label, self._semantics.value = self._texts.show(row, checked=checked)
         self._semantics.expanded = row.expanded
-        self._label.value = f"{label} ·" if facts else label  # here, so that no line starts with the dot
-        self._facts.value = SEPARATOR.join(facts)
-        self._facts.visible = bool(facts)
-        of_bar = self._style.bar and row.key == PANEL
-        self._check.visible = bool(facts) and of_bar and row.status is ThinkingState.DONE
-        self._text.value, self._text.visible = text, bool(text)
-        self._badge_text.value, self._badge.visible = badge, bool(badge)
-        self._show_state(row)
-
-    def breathe(self) -> None:
-        """Move the dot of a header that runs."""
-        self._dot.breathe()
-
-    def _show_state(self, row: HeaderRow) -> None:
-        running = row.status is ThinkingState.THINKING
-        broken = row.status in (ThinkingState.ERROR, ThinkingState.INTERRUPTED)
-        thought = row.kind is None or row.kind is Kind.REASONING
-        if broken:
-            self._icon.icon = _STATUS_ICONS[row.status]
-        elif row.kind in _KIND_ICONS:
-            self._icon.icon = _KIND_ICONS[row.kind]
-        self._icon.color = ft.Colors.ERROR if row.status is ThinkingState.ERROR else MUTED
-        self._label.color = None
-        if row.status is ThinkingState.ERROR:
-            self._label.color = ft.Colors.ERROR
-        if running and not thought:
-            self._icon.color = ft.Colors.PRIMARY
-        if not thought or broken:
-            self._lead.content = self._icon
-        else:
-            self._lead.content = self._dot if running else self._bubble
+        self._icon.show(row)
         self._chevron.icon = _chevron(row, self._style)
         self.padding = self._style.inset(row.depth)
 
-
-def _header_parts(row: HeaderRow) -> tuple[list[str], str, str]:
-    """Return the facts, the line below them and the badge of a header, as they are drawn."""
-    facts = [screen_line(fact) for fact in row.facts]
-    return facts, screen_line(row.text), screen_line(row.badge.removeprefix(TOOL_ICON))
+    def breathe(self) -> None:
+        """Move the dot of a header that runs."""
+        self._icon.breathe()
 
 
 def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
@@ -256,7 +278,8 @@ class FooterLine(ft.Container):
     def show(self, row: FooterRow) -> None:
         """Show other facts."""
         error = row.status is ThinkingState.ERROR and bool(row.status_text)
-        self._icon.icon, self._icon.visible = _STATUS_ICONS[row.status], bool(row.status_text)
+        self._icon.icon = _STATUS_ICONS[row.status]
+        self._icon.visible = bool(row.status_text)
         self._icon.color = self._text.color = ft.Colors.ERROR if error else MUTED
         facts = [fact for fact in (row.status_text, *row.facts) if fact]
         self._text.value = screen_line(SEPARATOR.join(facts))
@@ -282,3 +305,39 @@ class MarkerButton(ft.Container):
     def show(self, row: MarkerRow) -> None:
         """Show another text."""
         self._text.value = screen_line(row.text)
+
+
+class StatusAnnouncement(ft.Semantics):
+    """Tells a screen reader that thinking started and that it ended, each once. Nobody sees it.
+
+    Thinking that had ended before it was drawn is not announced.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            identifier="thinking-announcement",
+            live_region=True,
+            label="",
+            content=ft.Container(width=1, height=1),
+        )
+        self._status: ThinkingState | None = None
+        self._read_s = 0.0
+
+    def show(self, view: ThinkingView | None, policy: Policy) -> None:
+        """Announce what has changed since the last view."""
+        before, self._status = self._status, None if view is None else view.status
+        if view is None or policy.live_region is LiveRegion.OFF:
+            self.label = ""
+        elif view.status is not ThinkingState.THINKING:
+            if before is ThinkingState.THINKING:
+                self._say(". ".join(part for part in (view.label, view.notice) if part))
+        elif before is not ThinkingState.THINKING:
+            self._say(view.label)
+        elif policy.live_region is LiveRegion.CONTENT and time.monotonic() - self._read_s >= READ_EVERY_S:
+            # Not the line of the panel: it stays while a call works, and was read when it was new.
+            new_lines = [block.peek for block in view.blocks if block.peek]
+            self._say(new_lines[-1] if new_lines else view.label)
+
+    def _say(self, text: str) -> None:
+        self.label = screen_line(text)
+        self._read_s = time.monotonic()

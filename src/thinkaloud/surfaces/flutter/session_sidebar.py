@@ -7,11 +7,8 @@ import flet as ft
 
 from thinkaloud.surfaces.chat.chat_session import ChatSession
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
-from thinkaloud.surfaces.flutter.icon_action import IconAction
-from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
-from thinkaloud.surfaces.flutter.notice_bar import NoticeBar
+from thinkaloud.surfaces.flutter.controls import IconAction, IsolatedControl, NoticeBar, screen_line
 from thinkaloud.surfaces.flutter.row_controls import MUTED
-from thinkaloud.surfaces.flutter.screen_text import screen_line
 
 SIDEBAR_WIDTH = 290
 
@@ -57,7 +54,9 @@ class SessionSidebar(IsolatedControl, ft.Container):
     def fill_screen(self, whole: bool) -> None:
         """Take the whole width, on a phone, or a part of it."""
         if self.expand is not whole:
-            self.width, self.expand, self._back.visible = None if whole else SIDEBAR_WIDTH, whole, whole
+            self.width = None if whole else SIDEBAR_WIDTH
+            self.expand = whole
+            self._back.visible = whole
             self.send_changes()
 
     def show(self, sessions: Iterable[ChatSession], shown: str, words: ScreenWords, *, more: bool) -> None:
@@ -110,7 +109,9 @@ class SessionTile(ft.Row):
     def show(self, row: SessionRow, words: ScreenWords) -> None:
         """Show another state of the session."""
         icon, color = _MARK_ICONS.get(row.mark, (ft.Icons.CHAT_BUBBLE_OUTLINE, MUTED))
-        self._icon.icon, self._icon.color, self._title.value = icon, color, row.title
+        self._icon.icon = icon
+        self._icon.color = color
+        self._title.value = row.title
         self._button.style = ft.ButtonStyle(
             padding=ft.Padding(left=10, right=4),
             shape=ft.RoundedRectangleBorder(radius=10),

@@ -118,11 +118,11 @@ def samples_in(path: Path) -> frozenset[str]:
             return frozenset()
         with path.open("rb") as file:
             table = _character_table(file)
-        starts = list(_subtables(table))
         samples = {sample for _, sample in SAMPLES.values()}
-        return frozenset(
-            sample for sample in samples if any(_in_subtable(table, start, ord(sample)) for start in starts)
-        )
+        found: set[str] = set()
+        for start in _subtables(table):
+            found |= {sample for sample in samples if _in_subtable(table, start, ord(sample))}
+        return frozenset(found)
     except (OSError, struct.error):
         return frozenset()  # no font that can be used: damaged, or not for this user
 

@@ -4,9 +4,12 @@ The view decides words and states; a person's choices are kept here. Text that s
 drawn, and everything else is drawn from a new view. All methods are called in the event loop of the page.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from types import UnionType
 
 import flet as ft
+import msgspec
 
 from thinkaloud.core.canon import (
     BlockEnded,
@@ -22,14 +25,17 @@ from thinkaloud.core.transcript import BlockStatus, Turn, apply
 from thinkaloud.core.view import (
     HeaderStyle,
     OpenState,
+    Policy,
     ThinkingState,
     ThinkingView,
     UserChoices,
     Words,
+    read_policy,
     tail,
     view,
 )
 from thinkaloud.core.view.state import hidden_reason
+from thinkaloud.surfaces.chat.live_turn import TurnChanges, TurnClock
 from thinkaloud.surfaces.chat.panel_rows import (
     FooterRow,
     HeaderRow,
@@ -43,21 +49,8 @@ from thinkaloud.surfaces.chat.panel_rows import (
     text_after,
     toggled_choices,
 )
-from thinkaloud.surfaces.chat.turn_changes import TurnChanges
-from thinkaloud.surfaces.chat.turn_clock import TurnClock
-from thinkaloud.surfaces.flutter.block_arguments import (
-    Content,
-    Duration,
-    PolicySettings,
-    read_auto_close,
-    read_content,
-    read_duration,
-    read_entry,
-    read_settings,
-    require,
-)
-from thinkaloud.surfaces.flutter.frame_timer import FrameTimer
-from thinkaloud.surfaces.flutter.page_tasks import has_browser, start_task
+from thinkaloud.surfaces.flutter.controls import screen_line
+from thinkaloud.surfaces.flutter.page_tasks import FrameTimer, has_browser, start_task
 from thinkaloud.surfaces.flutter.row_controls import (
     FooterLine,
     HeaderButton,
@@ -65,10 +58,9 @@ from thinkaloud.surfaces.flutter.row_controls import (
     NewestLineText,
     PassageText,
     RowStyle,
+    StatusAnnouncement,
 )
-from thinkaloud.surfaces.flutter.screen_text import screen_line
-from thinkaloud.surfaces.flutter.status_announcement import StatusAnnouncement
-from thinkaloud.surfaces.flutter.thought_text import ThoughtText
+from thinkaloud.surfaces.flutter.streamed_text import ThoughtText
 
 TAIL_SIZE = 4_000
 """Characters at the end of a thought in which its newest line is found."""
@@ -77,6 +69,9 @@ MOTION = ft.Animation(180, ft.AnimationCurve.EASE_OUT)
 Clock = Callable[[], int | None]
 """Returns the present time in milliseconds, on the clock of the entries; None if it is unknown."""
 RowKey = tuple[object, ...]
+Content = str | Turn | Iterable[Entry] | None
+Duration = float | timedelta | None
+PolicySettings = Policy | Mapping[str, object] | None
 
 
 class KoderThinkingBlock(ft.Container):
@@ -184,7 +179,8 @@ class KoderThinkingBlock(ft.Container):
         self._keep_time()
 
     def _draw_rows(self) -> None:
-        self._style.rtl, self._style.bar = bool(self.rtl), self.policy.header is HeaderStyle.SUMMARY
+        self._style.rtl = bool(self.rtl)
+        self._style.bar = self.policy.header is HeaderStyle.SUMMARY
         self._body.animate_size = None if self._style.reduced_motion else MOTION
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
         self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
@@ -270,7 +266,8 @@ class KoderThinkingBlock(ft.Container):
     # Parts
 
     def _take_content(self, content: Content, duration: Duration) -> None:
-        duration_ms, given = read_duration(duration), read_content(content)
+        duration_ms = read_duration(duration)
+        given = read_content(content)
         if isinstance(given, str):
             self._take_text(given, duration_ms)
         elif duration_ms is not None:
@@ -395,3 +392,52 @@ def _row_key(row: PanelRow, style: RowStyle) -> RowKey:
             return ("passage", row.block, row.part, style.rtl)
         case FooterRow() | MarkerRow():
             return (type(row),)
+
+
+# Checks of what an app passes: an error names the argument and what it takes.
+
+
+def require(name: str, value: object, kinds: type | UnionType, expected: str) -> None:
+    """Raise unless an argument is of one of these kinds."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+
+
+def read_content(content: Content) -> str | Turn | list[Entry]:
+    """Return a text, a turn or a list of entries; None is an empty text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, Turn):
+        return content
+    entries: object = None if isinstance(content, bytes | Mapping) else content
+    require("content", entries, Iterable, "a text, a Turn, entries of a turn, or None")
+    return [read_entry(entry) for entry in content]
+
+
+def read_entry(entry: Entry) -> Entry:
+    """Return an entry, or raise."""
+    require("entry", entry, Entry, "an Entry with its sequence number and event")
+    return entry
+
+
+def read_duration(duration: Duration) -> int | None:
+    """Return a duration in milliseconds; None if it is unknown."""
+    if duration is None:
+        return None
+    require("duration", duration, int | float | timedelta, "seconds, a timedelta, or None")
+    seconds = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+    if not 0 <= seconds <= timedelta.max.total_seconds():  # false for NaN as well
+        raise ValueError(f"duration must be zero or more seconds, not {seconds}")
+    return round(seconds * 1000)
+
+
+def read_settings(policy: PolicySettings) -> Policy:
+    """Return a policy from a policy or its settings."""
+    require("policy", policy, Policy | Mapping | None, "a Policy, its settings as a dict, or None")
+    return policy if isinstance(policy, Policy) else read_policy(policy or {})
+
+
+def read_auto_close(policy: Policy, auto_close: bool) -> Policy:
+    """Return the policy with what the app said of closing at the end."""
+    require("auto_close", auto_close, bool, "True or False")
+    return policy if auto_close else msgspec.structs.replace(policy, auto_close=False)

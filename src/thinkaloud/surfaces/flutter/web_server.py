@@ -53,7 +53,8 @@ class AppServer:
 
     def __init__(self, main: Main, *, title: str, port: int = 0, fonts: SystemFonts | None = None) -> None:
         self._socket = _bound_socket(port)
-        host, token = f"127.0.0.1:{self._socket.getsockname()[1]}", secrets.token_urlsafe(24)
+        host = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        token = secrets.token_urlsafe(24)
         self.url = f"http://{host}/?{urlencode({'token': token})}"
         config = uvicorn.Config(
             TokenGate(FontServer(web_app(main, title), fonts or SystemFonts()), host, token),
@@ -115,7 +116,8 @@ class FontServer:
     """Answers the engine's requests for fonts from this machine, and passes on all others."""
 
     def __init__(self, app: ASGIApp, fonts: SystemFonts) -> None:
-        self._app, self._fonts = app, fonts
+        self._app = app
+        self._fonts = fonts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -147,7 +149,9 @@ class TokenGate:
     """Lets a browser in that opened the address with the token, and tells it what the page may load."""
 
     def __init__(self, app: ASGIApp, host: str, token: str) -> None:
-        self._app, self._host, self._token = app, host, token
+        self._app = app
+        self._host = host
+        self._token = token
         self._cookie = f"thinkaloud-{host.rpartition(':')[2]}"  # cookies are the same for all ports of a host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -39,7 +39,9 @@ class ThinkingPanel(LineView, can_focus=True):
 
         def __init__(self, panel: "ThinkingPanel", number: int, open: bool) -> None:
             super().__init__()
-            self.panel, self.number, self.open = panel, number, open
+            self.panel = panel
+            self.number = number
+            self.open = open
 
         @property
         def control(self) -> "ThinkingPanel":
@@ -56,7 +58,9 @@ class ThinkingPanel(LineView, can_focus=True):
         choices: Mapping[int, bool] | None = None,
     ) -> None:
         super().__init__()
-        self.turn, self.policy, self.locale = turn, policy, locale
+        self.turn = turn
+        self.policy = policy
+        self.locale = locale
         self.view: ThinkingView | None = None
         """What is drawn; None if the turn has no thinking."""
         self._user_choices = UserChoices()
@@ -91,7 +95,8 @@ class ThinkingPanel(LineView, can_focus=True):
 
     def show_turn(self, turn: Turn) -> None:
         """Draw another turn, or the same one after its text was changed and not only appended to."""
-        self.turn, self._source = turn, _TurnText(turn)
+        self.turn = turn
+        self._source = _TurnText(turn)
         self.redraw()
 
     def choose(self, number: int, open: bool | None) -> None:

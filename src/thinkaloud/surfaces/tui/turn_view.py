@@ -14,7 +14,7 @@ from thinkaloud.core.canon import Entry
 from thinkaloud.core.transcript import Turn, apply
 from thinkaloud.core.view import Policy, notice
 from thinkaloud.core.view.labels import notice_text
-from thinkaloud.surfaces.chat.turn_changes import TurnChanges
+from thinkaloud.surfaces.chat.live_turn import TurnChanges
 from thinkaloud.surfaces.tui.text.answer import AnswerView
 from thinkaloud.surfaces.tui.text.line_view import FRAME_S, LineView, TallStylesCache
 from thinkaloud.surfaces.tui.text.sections import TextSection
@@ -50,6 +50,8 @@ class TurnView(Vertical):
         self.thinking = ThinkingPanel(self.turn, policy=policy, locale=locale, clock=clock, choices=choices)
         self.answer = AnswerView(self.turn.answer)
         self.notices = _Notices()
+        # They scroll with their parent and have no keys: as places of the focus, nothing would show it.
+        self.answer.can_focus = self.notices.can_focus = False
         self._changes = TurnChanges(self.turn)
         self._frame: Timer | None = None
         if not self.turn.live:

@@ -20,10 +20,10 @@ from thinkaloud.surfaces.chat.chat_session import Answerer
 from thinkaloud.surfaces.chat.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.screens.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, KEYLESS_COMMANDS
-from thinkaloud.surfaces.tui.screens.dialogs import WINDOW_CSS
+from thinkaloud.surfaces.tui.screens.dialogs import WINDOW_CSS, Palette
+from thinkaloud.surfaces.tui.screens.exchange import transcript_text
 from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
-from thinkaloud.surfaces.tui.screens.terminal_display import TerminalDisplay
-from thinkaloud.surfaces.tui.screens.transcript_text import transcript_text
+from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
 from thinkaloud.surfaces.tui.text.palette import readable_variables
 
 GATEWAY_CHECK_S = 5.0
@@ -134,7 +134,8 @@ class ChatApp(App[None]):
 
     def closing_lines(self, *, turns_go_on: bool) -> list[str]:
         """Return what to say after the transcript: what still runs, and how to go on."""
-        words, session = self.display_settings.words, self.shown_session
+        words = self.display_settings.words
+        session = self.shown_session
         lines = [words.text("quit.runs")] if turns_go_on and self._turns_run else []
         return [*lines, words.text("quit.go_on", name=f"thinkaloud chat -s {session}")] if session else lines
 
@@ -204,8 +205,7 @@ class ChatApp(App[None]):
     def action_command_palette(self) -> None:
         """Show the command palette with words of the person's language."""
         if not isinstance(self.screen, CommandPalette):
-            placeholder = self.display_settings.words.text("palette")
-            self.push_screen(CommandPalette(placeholder=placeholder))
+            self.push_screen(Palette(self.display_settings.words))
 
     def action_help_quit(self) -> None:
         """Leave a window by Ctrl+C. On the chat itself the screen takes this key."""

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from thinkaloud.core.transcript import Block
-from thinkaloud.surfaces.chat.call_arguments import TYPE_AHEAD_S, argument_lines
+from thinkaloud.surfaces.chat.display import TYPE_AHEAD_S, argument_lines
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 
@@ -39,7 +39,9 @@ class ApprovalBar(Vertical, can_focus=True):
 
         def __init__(self, turn: str, block: int, granted: bool) -> None:
             super().__init__()
-            self.turn, self.block, self.granted = turn, block, granted
+            self.turn = turn
+            self.block = block
+            self.granted = granted
 
     class Typed(Message):
         """The person typed something that is for the prompt."""
@@ -81,7 +83,10 @@ class ApprovalBar(Vertical, can_focus=True):
 
     def clear(self) -> None:
         """Hide the bar: nothing waits."""
-        self._turn, self._block, self._chosen, self.armed = "", -1, "", False
+        self._turn = ""
+        self._block = -1
+        self._chosen = ""
+        self.armed = False
         self.remove_class("-asked")
 
     @property

@@ -25,15 +25,14 @@ from thinkaloud.surfaces.chat.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.screens import flows
 from thinkaloud.surfaces.tui.screens.approval_bar import ApprovalBar
 from thinkaloud.surfaces.tui.screens.commands import read_command
-from thinkaloud.surfaces.tui.screens.composer import Composer, PromptArea
+from thinkaloud.surfaces.tui.screens.composer import Composer, PromptArea, WaitingList
 from thinkaloud.surfaces.tui.screens.conversation import ConversationView
 from thinkaloud.surfaces.tui.screens.exchange import QuestionView
+from thinkaloud.surfaces.tui.screens.flows import run_command
 from thinkaloud.surfaces.tui.screens.keys import bindings
-from thinkaloud.surfaces.tui.screens.run_command import run_command
 from thinkaloud.surfaces.tui.screens.session_list import SessionList
-from thinkaloud.surfaces.tui.screens.status_line import StatusLine
-from thinkaloud.surfaces.tui.screens.terminal_display import TerminalDisplay
-from thinkaloud.surfaces.tui.screens.waiting_list import WaitingList
+from thinkaloud.surfaces.tui.screens.status_line import StatusLine, status_text
+from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
 from thinkaloud.surfaces.tui.text.answer import AnswerView
 
 if TYPE_CHECKING:
@@ -298,7 +297,8 @@ class ChatScreen(Screen[None]):
 
     async def ask(self) -> None:
         """Ask what is in the prompt. If the gateway refuses it, the text stays in the prompt."""
-        composer, shown = self.composer, self.chat
+        composer = self.composer
+        shown = self.chat
         if self._asking:
             return
         if shown is not None and composer.edited_waiting is not None:
@@ -354,7 +354,7 @@ class ChatScreen(Screen[None]):
         if not self._composed:
             return
         place = _PLACES.get(type(self.focused), "status.idle")
-        text = self.display_settings.status(self.chat, self._gateway_lost, place)
+        text = status_text(self.display_settings, self.chat, self._gateway_lost, place)
         self.status_line.show_status(text, lost=bool(self._gateway_lost))
 
     @on(events.DescendantFocus)
@@ -363,11 +363,7 @@ class ChatScreen(Screen[None]):
 
     def _show_approval(self) -> None:
         bar = self.query_one(ApprovalBar)
-        waiting = [
-            (chat_turn, block)
-            for chat_turn in (self.chat.turns if self.chat else ())
-            for block in chat_turn.waiting_calls
-        ]
+        waiting = self.chat.waiting_calls if self.chat else []
         if not waiting:
             if bar.has_focus:
                 self.composer.area.focus()

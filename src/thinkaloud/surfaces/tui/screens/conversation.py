@@ -235,13 +235,12 @@ class ConversationView(VerticalScroll):
         for index in indexes:
             if mounted is not self._mounted or index >= len(self._turns):
                 return  # while one was mounted, another session was shown, or turns were removed
-            following = mounted.get(index + 1) or next(
-                (mounted[other] for other in sorted(mounted) if other > index), None
-            )
+            later = [other for other in mounted if other > index]
+            following = mounted[min(later)] if later else self.query_one("#below")
             exchange = ExchangeView(self._turns[index], self._display_settings)
             exchange.mark_found(self._found)
             mounted[index] = exchange
-            await self.mount(exchange, before=following or self.query_one("#below"))
+            await self.mount(exchange, before=following)
 
     @property
     def _anchor_let_go(self) -> bool:

@@ -1,4 +1,4 @@
-"""Small windows over the chat: a question with yes and no, a line of text, a list to choose from."""
+"""Small windows over the chat: commands, a question with yes and no, a line of text, a list to choose."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -7,6 +7,7 @@ import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -43,7 +44,8 @@ class ConfirmScreen(ModalScreen[bool]):
 
     def __init__(self, question: str, words: ScreenWords) -> None:
         super().__init__()
-        self._question, self._words = question, words
+        self._question = question
+        self._words = words
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
@@ -55,6 +57,25 @@ class ConfirmScreen(ModalScreen[bool]):
         if event.character in (self._words.yes_key, self._words.no_key):
             event.stop()
             self.dismiss(event.character == self._words.yes_key)
+
+
+class Palette(CommandPalette):
+    """The command palette in the person's language."""
+
+    def __init__(self, words: ScreenWords) -> None:
+        super().__init__(placeholder=words.text("palette"))
+        self._words = words
+
+    def _start_no_matches_countdown(self, search_value: str) -> None:
+        """Say after a moment that nothing was found. Textual has no other place for these words."""
+        self._stop_no_matches_countdown()
+        if search_value:
+            self._no_matches_timer = self.set_timer(self._NO_MATCHES_COUNTDOWN, self._show_no_matches)
+
+    def _show_no_matches(self) -> None:
+        option = Option(Content(self._words.text("search.none")), disabled=True, id=self._NO_MATCHES)
+        self.query_one(CommandList).add_option(option)
+        self._list_visible = True
 
 
 class LineInput(Input):
@@ -71,7 +92,9 @@ class TextScreen(ModalScreen[str]):
 
     def __init__(self, title: str, text: str, words: ScreenWords) -> None:
         super().__init__()
-        self._title, self._text, self._words = title, text, words
+        self._title = title
+        self._text = text
+        self._words = words
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
@@ -105,7 +128,9 @@ class PickerScreen(ModalScreen[str | None]):
 
     def __init__(self, title: str, rows: Iterable[PickerRow], chosen: str, words: ScreenWords) -> None:
         super().__init__()
-        self._title, self._words, self._chosen = title, words, chosen
+        self._title = title
+        self._words = words
+        self._chosen = chosen
         self._rows = sorted(rows, key=lambda row: not row.ready)
 
     def compose(self) -> ComposeResult:

@@ -1,4 +1,7 @@
-"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream."""
+"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream.
+
+`transcript_text` returns the exchanges of a session as text, for when the chat has closed.
+"""
 
 import re
 from typing import ClassVar
@@ -12,17 +15,15 @@ from textual.widgets import Static
 
 from thinkaloud.core.canon import Entry
 from thinkaloud.surfaces.chat.backend import FoundText
-from thinkaloud.surfaces.chat.chat_session import ChatTurn
+from thinkaloud.surfaces.chat.chat_session import ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.display import Display
 from thinkaloud.surfaces.terminal import clean
-from thinkaloud.surfaces.tui.text.line_view import TallStylesCache
+from thinkaloud.surfaces.tui.text.line_view import LineView, TallStylesCache
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
 _ROWS_ABOVE_FOUND = 3
 """Rows that stay above words that were found, so that they are read in their context."""
-QUESTION_LIMIT = 4_000
-"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
 
 
 class QuestionView(Static, can_focus=True):
@@ -46,7 +47,8 @@ class QuestionView(Static, can_focus=True):
 
         def __init__(self, chat_turn: ChatTurn, act: str) -> None:
             super().__init__()
-            self.chat_turn, self.act = chat_turn, act
+            self.chat_turn = chat_turn
+            self.act = act
 
     def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
         self._chat_turn = chat_turn
@@ -160,10 +162,37 @@ def found_words(place: FoundText) -> re.Pattern[str] | None:
 
 def question_text(chat_turn: ChatTurn, display: Display) -> str:
     """Return the question as it is drawn, with a line for each image and one that tells its version."""
-    prompt = clean(chat_turn.prompt)
-    if len(prompt) > QUESTION_LIMIT:
-        rest = display.words.text("question.rest", n=len(prompt) - QUESTION_LIMIT)
-        prompt = f"{prompt[:QUESTION_LIMIT]}… {rest}"
+    prompt = display.cut_question(clean(chat_turn.prompt))
     images = [f"📎 {clean(image.media_type)}" for image in chat_turn.images]
     version = [f"‹ {chat_turn.version_text} ›"] if chat_turn.version_text else []
     return "\n".join([prompt, *images, *version])
+
+
+def transcript_text(chat: ChatSession, display: Display, columns: int) -> str:
+    """Return the questions with their turns as plain text, for the scroll-back of the terminal.
+
+    It shows each turn as the screen did: what was closed is one line, and what was open has its text.
+    """
+    return "\n".join(_exchange_text(chat_turn, display, columns) for chat_turn in chat.turns)
+
+
+def _exchange_text(chat_turn: ChatTurn, display: Display, columns: int) -> str:
+    view = TurnView(
+        chat_turn.turn,
+        policy=display.policy,
+        locale=display.locale,
+        clock=chat_turn.now_ms,
+        choices=chat_turn.choices.current(display.policy),
+    )
+    parts = [f"❯ {question_text(chat_turn, display)}"]
+    parts += [_text_of(part, columns) for part in (view.thinking, view.answer, view.notices)]
+    return clean("\n\n".join(part for part in parts if part)) + "\n"
+
+
+def _text_of(view: LineView, columns: int) -> str:
+    lines: list[str] = []
+    for section in view.sections:
+        for _ in section.lay_out(columns):
+            pass
+        lines += [section.row(index).text.rstrip() for index in range(section.height)]
+    return "\n".join(lines)

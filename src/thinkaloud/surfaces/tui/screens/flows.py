@@ -4,7 +4,7 @@ A flow is a coroutine of the chat screen. What the gateway refuses is shown by t
 """
 
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ from thinkaloud.core.canon import Entry, Refused
 from thinkaloud.core.view import LOCALES, PRESETS, Words, read_policy, run_thinking_command, thinking_shown
 from thinkaloud.surfaces.chat.attachments import read_attachment
 from thinkaloud.surfaces.chat.backend import Responder, SessionInfo
-from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.chat.display import responder_note, responder_reason
 from thinkaloud.surfaces.chat.question_queue import WaitingQuestion
-from thinkaloud.surfaces.chat.responder_words import responder_note, responder_reason
 from thinkaloud.surfaces.tui.screens.commands import Command
 from thinkaloud.surfaces.tui.screens.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.screens.help import HelpScreen
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Flow = Coroutine[Any, Any, None]
 EXPORT_FORMS = {"markdown": "md", "text": "txt", "json": "json"}
-EFFORTS = ("off", "low", "medium", "high", "max")
 
 
 async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
@@ -82,7 +81,8 @@ async def edit_waiting(screen: "ChatScreen", key: str) -> None:
 
 async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
     """Put the edited question back to those that wait, and send the first one if nothing runs."""
-    composer, edited = screen.composer, screen.composer.edited_waiting
+    composer = screen.composer
+    edited = screen.composer.edited_waiting
     if edited is None:
         return
     text, attachments = composer.area.text, [*edited.attachments, *composer.attachments]
@@ -116,10 +116,19 @@ def _waiting(screen: "ChatScreen", key: str) -> WaitingQuestion | None:
 
 async def answer_now(screen: "ChatScreen") -> None:
     """Stop the thinking of the running turn, and make the model answer."""
+    await screen.state.backend.answer_now(_running_turn(screen).id)
+
+
+async def _stop_running(screen: "ChatScreen") -> None:
+    """Stop the running turn; other than the key, the command says if there is none."""
+    await screen.state.backend.cancel(_running_turn(screen).id)
+
+
+def _running_turn(screen: "ChatScreen") -> ChatTurn:
     running = screen.chat.running_turn if screen.chat else None
     if running is None:
         raise Refused(screen.display_settings.words.text("nothing_runs"))
-    await screen.state.backend.answer_now(running.id)
+    return running
 
 
 async def new_session(screen: "ChatScreen", session: str = "") -> None:
@@ -129,7 +138,8 @@ async def new_session(screen: "ChatScreen", session: str = "") -> None:
 
 async def rename(screen: "ChatScreen", session: str, title: str = "") -> None:
     """Give a session another title; without one, ask for it."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     title = title or await screen.chat_app.push_screen_wait(
         TextScreen(words.text("rename.title"), info.title, words)
     )
@@ -139,7 +149,8 @@ async def rename(screen: "ChatScreen", session: str, title: str = "") -> None:
 
 async def delete(screen: "ChatScreen", session: str) -> None:
     """Delete a session, if the person confirms it."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     question = words.text("delete.question", name=info.title or words.text("untitled"))
     if await screen.chat_app.push_screen_wait(ConfirmScreen(question, words)):
         await screen.state.delete(session)
@@ -149,7 +160,8 @@ async def delete(screen: "ChatScreen", session: str) -> None:
 
 async def export(screen: "ChatScreen", session: str, form: str = "", file: str = "") -> None:
     """Write a session to a file, in a form that the person chooses if none is given."""
-    words, info = screen.display_settings.words, _existing(screen, session)
+    words = screen.display_settings.words
+    info = _existing(screen, session)
     if form and form not in EXPORT_FORMS:
         raise Refused(words.text("export.forms", name=form))
     if not form:
@@ -248,6 +260,8 @@ async def search(screen: "ChatScreen", text: str = "") -> None:
 
 async def attach(screen: "ChatScreen", path: str) -> None:
     """Attach an image to the next question."""
+    if not path:
+        raise Refused(screen.display_settings.words.text("attach.usage"))
     screen.composer.attach(read_attachment(path))
 
 
@@ -261,7 +275,8 @@ async def ask_unknown_command(screen: "ChatScreen", command: Command) -> None:
 
 async def settings(screen: "ChatScreen") -> None:
     """Change preset, language or theme, which are saved."""
-    display, app = screen.display_settings, screen.chat_app
+    display = screen.display_settings
+    app = screen.chat_app
     words = display.words
     theme = "light" if app.theme.endswith("light") else "dark"
     values = {
@@ -275,17 +290,22 @@ async def settings(screen: "ChatScreen") -> None:
     setting = await app.push_screen_wait(PickerScreen(words.text("settings.title"), rows, "", words))
     if setting == "theme":
         app.use_theme("light" if theme == "dark" else "dark")
-    elif setting is not None:
-        names = PRESETS if setting == "preset" else LOCALES
-        options = [PickerRow(value=name, title=name, note=words.text(f"{setting}.{name}")) for name in names]
-        title = words.text(f"settings.{setting}")
-        current = display.policy.preset if setting == "preset" else display.locale
-        chosen = await app.push_screen_wait(PickerScreen(title, options, current, words))
-        if chosen is not None:
-            if setting == "preset":
-                await app.save_display(display.with_policy(read_policy({"preset": chosen})))
-            else:
-                await app.save_display(display.with_language(chosen))
+    elif setting == "preset":
+        name = await _pick_setting(screen, setting, PRESETS, display.policy.preset)
+        if name is not None:
+            await app.save_display(display.with_policy(read_policy({"preset": name})))
+    elif setting == "language":
+        name = await _pick_setting(screen, setting, LOCALES, display.locale)
+        if name is not None:
+            await app.save_display(display.with_language(name))
+
+
+async def _pick_setting(screen: "ChatScreen", setting: str, names: Iterable[str], current: str) -> str | None:
+    """Let the person choose one of the values of a setting."""
+    words = screen.display_settings.words
+    rows = [PickerRow(value=name, title=name, note=words.text(f"{setting}.{name}")) for name in names]
+    window = PickerScreen(words.text(f"settings.{setting}"), rows, current, words)
+    return await screen.chat_app.push_screen_wait(window)
 
 
 async def show_help(screen: "ChatScreen") -> None:
@@ -315,7 +335,8 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
 
 async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:
     """Show the version of a turn before or after this one, and what was asked after it."""
-    chat, versions = screen.chat, chat_turn.versions
+    chat = screen.chat
+    versions = chat_turn.versions
     index = versions.index(chat_turn.id) + step if chat_turn.id in versions else -1
     if chat is None or not versions:
         raise Refused(screen.display_settings.words.text("version.none"))
@@ -388,3 +409,69 @@ def selected_turn(screen: "ChatScreen") -> ChatTurn:
     if screen.chat is None or not screen.chat.turns:
         raise Refused(screen.display_settings.words.text("no_session"))
     return screen.chat.turns[-1]
+
+
+async def run_command(screen: "ChatScreen", command: Command) -> None:
+    """Carry out a known command that was typed into the prompt."""
+    await COMMAND_FLOWS[command.name](screen, command.argument)
+
+
+async def _set_answerer(screen: "ChatScreen", kind: str, name: str) -> None:
+    """Let a model or an agent answer the next question; without a name, show the list."""
+    if name:
+        use_answerer(screen, Answerer(**{kind: name}, thinking=screen.state.answerer.thinking))
+    else:
+        await SCREEN_FLOWS[kind](screen)
+
+
+async def _export_as(screen: "ChatScreen", argument: str) -> None:
+    form, _, file = argument.partition(" ")
+    await export(screen, _shown_session(screen), form.lower(), file.strip())
+
+
+async def _set_theme(screen: "ChatScreen", name: str) -> None:
+    if name not in ("light", "dark"):
+        raise Refused(screen.display_settings.words.text("theme.usage"))
+    screen.chat_app.use_theme(name)
+
+
+async def _copy_selected(screen: "ChatScreen", argument: str) -> None:
+    await copy(screen, selected_turn(screen), thoughts=argument.lower() == "thoughts")
+
+
+async def _detach(screen: "ChatScreen", argument: str) -> None:
+    screen.composer.take_attachments()
+
+
+async def _toggle_sessions(screen: "ChatScreen", argument: str) -> None:
+    screen.action_toggle_sessions()
+
+
+def _shown_session(screen: "ChatScreen") -> str:
+    return screen.chat.info.id if screen.chat else ""
+
+
+COMMAND_FLOWS: Mapping[str, Callable[["ChatScreen", str], Flow]] = {
+    "thinking": lambda screen, argument: set_thinking(screen, argument.lower()),
+    "model": lambda screen, name: _set_answerer(screen, "model", name),
+    "agent": lambda screen, name: _set_answerer(screen, "agent", name),
+    "effort": set_effort,
+    "new": new_session,
+    "sessions": _toggle_sessions,
+    "rename": lambda screen, title: rename(screen, _shown_session(screen), title),
+    "delete": lambda screen, _: delete(screen, _shown_session(screen)),
+    "search": search,
+    "export": _export_as,
+    "attach": attach,
+    "detach": _detach,
+    "edit": lambda screen, _: act_on_turn(screen, "edit"),
+    "copy": _copy_selected,
+    "now": lambda screen, _: answer_now(screen),
+    "stop": lambda screen, _: _stop_running(screen),
+    "replay": lambda screen, _: act_on_turn(screen, "replay"),
+    "settings": lambda screen, _: settings(screen),
+    "theme": _set_theme,
+    "help": lambda screen, _: show_help(screen),
+    "quit": lambda screen, _: screen.chat_app.action_quit(),
+}
+"""The flows of commands, by the name of the command and with its argument."""

@@ -60,7 +60,8 @@ def help_text(words: ScreenWords, *, aligned: bool = True) -> Content:
     parts: list[tuple[str, str]] = []
     for title, rows in sections:
         parts.append((f"{words.text(title)}\n", "bold"))
-        parts += [part for name, text in rows for part in _row(name, text, _KEY_COLUMNS if aligned else 0)]
+        for name, text in rows:
+            parts += _row(name, text, _KEY_COLUMNS if aligned else 0)
         parts.append(("\n", ""))
     return Content.assemble(*parts).rstrip()
 

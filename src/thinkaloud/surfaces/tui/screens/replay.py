@@ -116,7 +116,8 @@ class ReplayScreen(Screen[None]):
 
     def __init__(self, question: str, entries: Sequence[Entry], display: Display) -> None:
         super().__init__()
-        self._question, self._display_settings = question, display
+        self._question = question
+        self._display_settings = display
         self.player = ReplayPlayer(entries)
         self._last_s = time.monotonic()
 
@@ -163,8 +164,11 @@ class ReplayScreen(Screen[None]):
         self._show_line()
 
     def _show_line(self) -> None:
-        player, words = self.player, self._display_settings.words
-        state = "■" if player.ended else "⏸" if player.paused else "▶"
+        player = self.player
+        words = self._display_settings.words
+        state = "⏸" if player.paused else "▶"
+        if player.ended:
+            state = "■"
         columns = max(8, min(40, self.size.width // 4))
         share = 1.0 if not player.duration_ms else player.position_ms / player.duration_ms
         filled = round(columns * share)

@@ -32,7 +32,9 @@ class SearchScreen(ModalScreen[FoundText | None]):
 
     def __init__(self, backend: Backend, words: ScreenWords, text: str = "") -> None:
         super().__init__()
-        self._backend, self._words, self._text = backend, words, text
+        self._backend = backend
+        self._words = words
+        self._text = text
         self._thoughts = False
         self._places: list[FoundText] = []
         self._searched: tuple[str, bool] | None = None
@@ -87,7 +89,8 @@ class SearchScreen(ModalScreen[FoundText | None]):
         except (Refused, BackendUnreachable) as error:
             self._show_state(clean(error_text(str(error), self._words.locale)))
             return
-        self._places, self._searched = places, (text, thoughts)
+        self._places = places
+        self._searched = (text, thoughts)
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options([Option(self._line(place)) for place in places])

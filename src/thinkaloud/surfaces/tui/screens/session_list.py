@@ -36,7 +36,8 @@ class SessionList(OptionList):
 
         def __init__(self, act: str, session: str) -> None:
             super().__init__()
-            self.act, self.session = act, session
+            self.act = act
+            self.session = session
 
     class EndReached(Message):
         """The last session is highlighted; there may be more."""

@@ -8,6 +8,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from thinkaloud.surfaces.chat.chat_session import ChatSession
+from thinkaloud.surfaces.chat.display import Display
 from thinkaloud.surfaces.terminal import clean
 
 NOTICE_S = 5.0
@@ -36,7 +38,8 @@ class StatusLine(Static):
 
     def show_status(self, text: str, *, lost: bool) -> None:
         """Show a status, after the notice if there is one. `lost`: the gateway is not there."""
-        self._status, self._lost = text, lost
+        self._status = text
+        self._lost = lost
         if not self._notice:
             self._draw()
 
@@ -63,3 +66,20 @@ class StatusLine(Static):
         self.set_class(bool(self._notice) and not error, "-notice")
         self.set_class(error, "-error")
         self.update(Content(self._notice or self._status))
+
+
+def status_text(display: Display, chat: ChatSession | None, gateway_lost: str, place: str) -> str:
+    """Return the status: what is wrong, what runs, or the keys of a place."""
+    running = None if chat is None else chat.running_turn
+    if gateway_lost:
+        text = display.words.text("gateway.lost", reason=display.error_text(gateway_lost))
+    elif place != "status.idle":
+        text = display.words.text(place)
+    elif running is not None:
+        text = display.stream_state(running) or display.words.text("status.running")
+    else:
+        text = display.words.text(place)
+        cost = chat.turns[-1].cost if chat is not None and chat.turns else None
+        if cost is not None:
+            text = f"{display.cost(cost)} · {text}"
+    return text.replace("\n", " ")

@@ -1,5 +1,8 @@
 """The words of the chat in a terminal that name its keys, all languages side by side."""
 
+from typing import ClassVar
+
+from thinkaloud.surfaces.chat.display import Display
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, Texts
 
 TEXTS: Texts = {
@@ -168,3 +171,9 @@ TEXTS: Texts = {
     "command.help": ("All keys and commands", "Todas as teclas e comandos"),
     "command.quit": ("Quit", "Sair"),
 }
+
+
+class TerminalDisplay(Display):
+    """The policy and the words of the chat in a terminal."""
+
+    texts: ClassVar[Texts] = TEXTS

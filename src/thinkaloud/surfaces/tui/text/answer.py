@@ -65,7 +65,8 @@ class AnswerView(LineView):
 
         def __init__(self, view: "AnswerView", href: str) -> None:
             super().__init__()
-            self.view, self.href = view, href
+            self.view = view
+            self.href = href
 
         @property
         def control(self) -> "AnswerView":

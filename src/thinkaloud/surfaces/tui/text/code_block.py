@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from textual.highlight import HighlightTheme, highlight
 
-from thinkaloud.surfaces.tui.text.sections import Row, Span
-from thinkaloud.surfaces.tui.text.styled_text import prefixed_rows
+from thinkaloud.surfaces.tui.text.sections import Row, Span, prefixed_rows
 from thinkaloud.surfaces.tui.text.wrap import TAB
 
 CHECKPOINT_LINES = 40
@@ -96,7 +95,8 @@ class CodeBlock:
             rows += self._line_rows(self._lines[checkpoint:end], columns)
             checkpoint = end
             yield
-        self._columns, self._rows = columns, rows
+        self._columns = columns
+        self._rows = rows
         self._checkpoint, self._checkpoint_rows = checkpoint, len(rows)
         self._draw_end()
 

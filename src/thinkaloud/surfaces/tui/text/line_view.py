@@ -86,8 +86,8 @@ class LineView(ScrollView):
 
     @property
     def laid_out(self) -> bool:
-        """Whether all rows have the width of the view; long text takes several frames."""
-        return not self._layouts
+        """Whether all rows have the width of the view. It has none at first, and long text takes frames."""
+        return not self._sections or (self._columns > 0 and not self._layouts)
 
     def replace_sections(self, sections: Iterable[Section], *, first: int = 0) -> None:
         """Replace the sections from the first one given; those that are new are laid out now."""
@@ -239,7 +239,8 @@ class LineView(ScrollView):
             return super().render_lines(crop)
         # Textual draws every line again when the height changes, which is when a row is added. It also
         # remembers what it made of a strip (cropped, divided, as bytes), which helps only if the strip stays.
-        top, width = self.scroll_offset.y, self.size.width
+        top = self.scroll_offset.y
+        width = self.size.width
         strips = [self._strip(top + y, width) for y in crop.line_range]
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
@@ -324,11 +325,11 @@ def _restyle(row: Row, start: int, end: int, role: str) -> Row:
     spans: list[Span] = []
     position = 0
     for span in row.spans:
-        cuts = sorted(
-            {0, len(span.text), *(min(max(0, cut - position), len(span.text)) for cut in (start, end))}
-        )
-        for left, right in pairwise(cuts):
+        length = len(span.text)
+        first = min(max(0, start - position), length)
+        last = min(max(0, end - position), length)
+        for left, right in pairwise(sorted({0, first, last, length})):
             within = start <= position + left < end
             spans.append(span._replace(text=span.text[left:right], role=role if within else span.role))
-        position += len(span.text)
+        position += length
     return row._replace(spans=tuple(spans))

@@ -99,7 +99,8 @@ class MarkdownBlocks:
         if not starts:
             return False
         for (start, item), (end, _) in pairwise(starts):
-            source, gap = "\n".join(lines[start:end]), self._gap(item)
+            source = "\n".join(lines[start:end])
+            gap = self._gap(item)
             parts += _whole_fence(source, gap) or [MarkdownPiece(source, gap)]
             self._previous = _Previous(item, ends_blank=not lines[end - 1].strip())
         start, item = starts[-1]

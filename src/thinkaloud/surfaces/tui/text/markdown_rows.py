@@ -1,22 +1,30 @@
 """Draws blocks of Markdown as rows: paragraphs, headings, lists, quotes, tables, code and rules.
 
-Raw HTML is text, and images are their description: nothing is loaded.
+Raw HTML is text, and images are their description: nothing is loaded. The address of a link is shown behind
+its text unless they are the same, because a terminal has no other place to show where a link leads.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import ClassVar
 
 from markdown_it.token import Token
 
+from thinkaloud.surfaces.chat.display import link_allowed
 from thinkaloud.surfaces.tui.text.code_block import highlighted_lines
-from thinkaloud.surfaces.tui.text.inline_text import inline_spans
-from thinkaloud.surfaces.tui.text.sections import Row, Span
-from thinkaloud.surfaces.tui.text.styled_text import prefixed_rows
-from thinkaloud.surfaces.tui.text.table_rows import table_rows
+from thinkaloud.surfaces.tui.text.sections import Row, Span, prefixed_rows, width_of, wrap_spans
 
 BULLETS = ("•", "◦", "▪")
 QUOTE = "▌ "
 RULE = "─"
+SEPARATOR = " │ "
+CROSSING = "─┼─"
+
+_NARROWEST_COLUMN = 4
+_LITERALS = {"softbreak": " ", "hardbreak": "\n"}
+
+Cell = list[Span]
+"""The text of a cell of a table."""
 
 
 def markdown_rows(tokens: list[Token], columns: int) -> list[Row]:
@@ -71,7 +79,8 @@ class _Drawing:
         if number is None:
             mark = BULLETS[(len(self._lists) - 1) % len(BULLETS)] + " "
         else:
-            mark, self._lists[-1] = f"{number}. ", number + 1
+            mark = f"{number}. "
+            self._lists[-1] = number + 1
         self._open(mark, " " * len(mark))
 
     def _open(self, first: str, rest: str) -> None:
@@ -145,3 +154,116 @@ class _Drawing:
         "tr_open": _table_part,
         "table_close": _table_part,
     }
+
+
+def inline_spans(children: list[Token], role: str = "text") -> list[Span]:
+    """Return inline tokens as spans; `role` is the role of plain text."""
+    text = _InlineText(role)
+    for child in children:
+        text.take(child)
+    return text.spans
+
+
+class _InlineText:
+    """The spans of a paragraph, a heading or a cell."""
+
+    def __init__(self, role: str) -> None:
+        self.spans: list[Span] = []
+        self._role = role
+        self._marks: list[str] = []
+        self._link = ""
+        self._link_start = 0
+
+    def take(self, token: Token) -> None:
+        match token.type:
+            case "link_open":
+                self._open_link(str(token.attrs.get("href", "")))
+            case "link_close":
+                self._close_link()
+            case "code_inline":
+                self._add(token.content, "code")
+            case "image":
+                self._add(f"🖼 {token.content}", self._role)
+                self._add(f" ({token.attrs.get('src', '')})", "quiet")
+            case _ if token.nesting > 0:
+                self._marks.append(token.tag)
+            case _ if token.nesting < 0:
+                self._marks.pop()
+            case _:
+                self._add(_LITERALS.get(token.type, token.content), self._text_role())
+
+    def _add(self, text: str, role: str) -> None:
+        if text:
+            self.spans.append(Span(text, role, self._link))
+
+    def _open_link(self, address: str) -> None:
+        self._link = address if link_allowed(address) else ""
+        self._link_start = len(self.spans)
+
+    def _close_link(self) -> None:
+        text = "".join(span.text for span in self.spans[self._link_start :])
+        if self._link and text not in (self._link, self._link.removeprefix("mailto:")):
+            self._add(f" ({self._link})", "quiet")
+        self._link = ""
+
+    def _text_role(self) -> str:
+        if self._link:
+            return "link"
+        if "s" in self._marks:
+            return "strike"
+        if self._role != "text" or not self._marks:
+            return self._role
+        if len(set(self._marks)) > 1:
+            return "strong.emphasis"
+        return "strong" if self._marks[0] == "strong" else "emphasis"
+
+
+def table_rows(cells: list[list[Cell]], columns: int) -> list[Row]:
+    """Return the rows of a table whose first row is the header.
+
+    Columns are as wide as their text where there is room, else narrower with wrapped cells.
+    """
+    count = max((len(row) for row in cells), default=0)
+    if not count:
+        return []
+    natural = [0] * count
+    for row in cells:
+        for index, cell in enumerate(row):
+            natural[index] = max(natural[index], width_of(cell))
+    widths = column_widths(natural, columns - len(SEPARATOR) * (count - 1))
+    header = [_header_cell(cell) for cell in cells[0]]
+    rule = Row((Span(CROSSING.join(RULE * width for width in widths), "gutter"),))
+    rows = [*_row(header, widths), rule]
+    for row in cells[1:]:
+        rows += _row(row, widths)
+    return rows
+
+
+def _header_cell(cell: Cell) -> Cell:
+    """Return a cell whose plain text is bold; text with a look of its own keeps it."""
+    return [span._replace(role="strong") if span.role == "text" else span for span in cell]
+
+
+def column_widths(natural: list[int], room: int) -> list[int]:
+    """Return the widths of columns: natural if they fit, else the widest are made narrower."""
+    widths = [max(1, width) for width in natural]
+    limit = max(widths)
+    while sum(widths) > room and limit > _NARROWEST_COLUMN:
+        limit -= 1
+        widths = [min(width, limit) for width in widths]
+    return widths
+
+
+def _row(cells: list[Cell], widths: list[int]) -> list[Row]:
+    """Return the rows of one row of cells; its height is that of its highest cell."""
+    padded = [*cells, *([] for _ in range(len(widths) - len(cells)))]
+    wrapped = [wrap_spans(cell, width) for cell, width in zip(padded, widths, strict=True)]
+    rows: list[Row] = []
+    for lines in zip_longest(*wrapped, fillvalue=()):
+        spans: list[Span] = []
+        for index, (line, width) in enumerate(zip(lines, widths, strict=True)):
+            line = tuple(span._replace(text=span.text.removesuffix("\n")) for span in line)
+            spans += [Span(SEPARATOR, "gutter")] if index else []
+            spans += [*line, Span(" " * max(0, width - width_of(line)))]
+        rows.append(Row(tuple(spans)))
+    return rows or [Row(())]

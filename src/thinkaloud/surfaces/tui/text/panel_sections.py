@@ -96,7 +96,8 @@ def _step_header(row: HeaderRow) -> Section:
         return HeaderLine(chevron, Span(row.line, _role(row.status)), key=row.key)
     mark = "" if row.status is ThinkingState.DONE else f"{STATUS_ICONS[row.status]} "
     name = Span(f"{mark}{_KIND_ICONS[row.kind]}{row.label}", _role(row.status))
-    return HeaderLine(chevron, name, Span(f"  {row.text}" if row.text else "", "quiet"), key=row.key)
+    given = Span(f"  {row.text}" if row.text else "", "quiet")
+    return HeaderLine(chevron, name, given, badge=row.duration, key=row.key)
 
 
 def _indent(depth: int) -> str:

@@ -1,18 +1,18 @@
-"""Sections: the parts of a line view, each laid out in rows of its own.
+"""Sections: the parts of a line view, each laid out in rows of text with roles.
 
 A row is a value: the same row is drawn once and then taken from a cache. Sections are laid out for a number
 of columns. A section that is long is laid out for other columns in steps, and shows its old rows meanwhile.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 
 from thinkaloud.core.view.text import first_columns, last_columns
 from thinkaloud.surfaces.terminal import TerminalCleaner, clean
-from thinkaloud.surfaces.tui.text.wrap import WrappedText
+from thinkaloud.surfaces.tui.text.wrap import WrappedText, wrap_rows
 
 MIN_TEXT_COLUMNS = 16
 """A header gives up its badge rather than show less of its text than this."""
@@ -80,7 +80,9 @@ class HeaderLine:
         self.current = False
         """Whether the line is the one that keys act on."""
         self._text = tuple(span._replace(text=clean_line(span.text)) for span in text)
-        self._badge, self._right, self._hint = badge, right, hint
+        self._badge = badge
+        self._right = right
+        self._hint = hint
         self._columns = 0
 
     @property
@@ -90,22 +92,21 @@ class HeaderLine:
 
     def row(self, index: int) -> Row:
         """Return the line, cut to the columns with an ellipsis."""
-        right_width = cell_len(self._right) + 1 if self._right else 0
-        room = self._columns - right_width
-        badge = f"  {self._badge}" if self._badge else ""
-        if room - cell_len(badge) < MIN_TEXT_COLUMNS:
-            badge = ""
-        spans, width = _cut_spans(self._text, room - cell_len(badge))
-        for part, role in ((badge, "header"), (f" {self._hint}" if self._hint else "", "quiet")):
-            if part and width + cell_len(part) <= room:
-                spans = (*spans, Span(part, role))
-                width += cell_len(part)
-        if self._right:
-            spans = (
-                *spans,
-                Span(" " * (self._columns - width - right_width + 1)),
-                Span(self._right, "header"),
-            )
+        right = Span(f" {self._right}" if self._right else "", "header")
+        badge = Span(f"  {self._badge}" if self._badge else "", "header")
+        hint = Span(f" {self._hint}" if self._hint else "", "quiet")
+        room = self._columns - cell_len(right.text)
+        if room - cell_len(badge.text) < MIN_TEXT_COLUMNS:
+            badge = Span("")
+        spans, width = _cut_spans(self._text, room - cell_len(badge.text))
+        for part in (badge, hint):
+            part_width = cell_len(part.text)
+            if part.text and width + part_width <= room:
+                spans = (*spans, part)
+                width += part_width
+        if right.text:
+            gap = Span(" " * (room - width))  # so that it stands at the right edge
+            spans = (*spans, gap, right)
         if self.current:
             spans = tuple(span._replace(role="header.current") for span in spans)
         return Row(spans)
@@ -121,7 +122,9 @@ class NewestLine:
 
     def __init__(self, prefix: str, text: str) -> None:
         self.key: int | None = None
-        self._prefix, self._text, self._columns = prefix, clean_line(text), 0
+        self._prefix = prefix
+        self._text = clean_line(text)
+        self._columns = 0
 
     @property
     def height(self) -> int:
@@ -150,7 +153,8 @@ class TextSection:
         self.key: int | None = None
         self.source_length = 0
         """How many characters of the source are in this section."""
-        self._prefix, self._first_prefix = prefix, prefix if first_prefix is None else first_prefix
+        self._prefix = prefix
+        self._first_prefix = prefix if first_prefix is None else first_prefix
         self._role = role
         self._cleaner = TerminalCleaner()
         self._wrapped: WrappedText | None = None
@@ -195,10 +199,51 @@ def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...],
     fitting: list[Span] = []
     width = 0
     for span in spans:
-        room, span_width = columns - width, cell_len(span.text)
+        room = columns - width
+        span_width = cell_len(span.text)
         if span_width > room:
             cut = first_columns(span.text, room)
             return (*fitting, span._replace(text=cut)), width + cell_len(cut)
         fitting.append(span)
         width += span_width
     return tuple(fitting), width
+
+
+def wrap_spans(spans: Iterable[Span], columns: int) -> list[tuple[Span, ...]]:
+    """Return the spans in rows of at most `columns`; each row keeps its newline, if it has one."""
+    pieces = [span for span in spans if span.text]
+    rows: list[tuple[Span, ...]] = []
+    index = offset = 0
+    for text in wrap_rows("".join(span.text for span in pieces), max(1, columns)):
+        row: list[Span] = []
+        missing = len(text)
+        while missing:
+            span = pieces[index]
+            part = span.text[offset : offset + missing]
+            row.append(span._replace(text=part))
+            missing -= len(part)
+            offset += len(part)
+            if offset == len(span.text):
+                index, offset = index + 1, 0
+        rows.append(tuple(row))
+    return rows
+
+
+def prefixed_rows(
+    spans: Iterable[Span], columns: int, *, first: str = "", rest: str = "", fill: str = ""
+) -> list[Row]:
+    """Return text as rows, the first row behind one prefix and the others behind another."""
+    rows: list[Row] = []
+    for index, row in enumerate(wrap_spans(spans, columns - cell_len(rest))):
+        prefix = rest if index else first
+        continues = not row[-1].text.endswith("\n")
+        content = (*row[:-1], row[-1]._replace(text=row[-1].text.removesuffix("\n")))
+        rows.append(Row((Span(prefix), *content), len(prefix), continues, fill))
+    if rows:
+        rows[-1] = rows[-1]._replace(continues=False)
+    return rows
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """Return the number of columns of spans in one line."""
+    return sum(cell_len(span.text) for span in spans)

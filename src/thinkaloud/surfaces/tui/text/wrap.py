@@ -43,7 +43,8 @@ class WrappedText:
 
     def rewrap(self, columns: int) -> Generator[None, None, "WrappedText"]:
         """Return the same text in other columns; text may be appended between the steps of the work."""
-        other, index = WrappedText(columns), 0
+        other = WrappedText(columns)
+        index = 0
         while index < len(self.rows) - 1:
             end = min(index + _SLICE_ROWS, len(self.rows) - 1)
             other.append("".join(self.rows[index:end]))
@@ -79,7 +80,8 @@ def _wrap_wide_line(line: str, columns: int) -> Iterator[str]:
     characters = [content[start] for start, _, _ in graphemes]
     index = 0
     while index < len(graphemes):
-        limit, width = index, 0
+        limit = index
+        width = 0
         while limit < len(graphemes) and width + graphemes[limit][2] <= columns:
             width += graphemes[limit][2]
             limit += 1

@@ -1,13 +1,34 @@
-"""What entries changed in a turn since it was last drawn: text that only grew, or anything else.
+"""A turn while it arrives: its clock, and what its entries changed since it was last drawn.
 
 Text that grew is appended to what is on the screen. Everything else is drawn from a new view: also a thought
 whose first words are not complete yet, because headers show them.
 """
 
+import time
+
 from thinkaloud.core.canon import BlockGrew, BlockReclassified, Event, Kind
 from thinkaloud.core.transcript import Block, Turn
 from thinkaloud.core.view import preview
 from thinkaloud.core.view.text import ELLIPSIS
+
+
+class TurnClock:
+    """Runs between two entries. The times of entries may count from any moment."""
+
+    def __init__(self) -> None:
+        self._last_at_ms: int | None = None
+        self._arrived_s = 0.0
+
+    def set(self, at_ms: int | None) -> None:
+        """Set the clock to the time of an entry that has arrived now."""
+        self._last_at_ms = at_ms
+        self._arrived_s = time.monotonic()
+
+    def now_ms(self) -> int | None:
+        """Return the present time; None if the last entry had no time."""
+        if self._last_at_ms is None:
+            return None
+        return self._last_at_ms + int((time.monotonic() - self._arrived_s) * 1000)
 
 
 class TurnChanges:
