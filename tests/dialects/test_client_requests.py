@@ -230,10 +230,10 @@ def test_same_request_is_read_from_every_format(dialect: str) -> None:
     if dialect in FRONT_ENDS:
         return
     assert request.output_schema == SCHEMA
-    assert request.sampling.temperature == 0.5
-    assert request.sampling.top_p == 0.9
+    assert request.temperature == 0.5
+    assert request.top_p == 0.9
     if dialect != "openai_responses":
-        assert request.sampling.stop == ("END",)
+        assert request.stop == ("END",)
     if dialect != "ollama":
         assert request.tool_choice == "required"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import Sampling
+from thinkaloud.core.canon.requests import RequestOptions, merge_options
 from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.core.dialects import DIALECTS, build_request
 
@@ -139,6 +139,6 @@ def test_extra_fields_are_sent_in_every_dialect_and_replace_nothing(dialect: str
 
 
 def test_settings_of_a_question_go_over_those_of_an_agent() -> None:
-    agent = Sampling(temperature=0.3, stop=("END",), extra={"a": 1, "b": 1})
-    merged = merge_sampling(agent, Sampling(temperature=0, seed=1, extra={"b": 2}))
-    assert merged == Sampling(temperature=0, stop=("END",), seed=1, extra={"a": 1, "b": 2})
+    agent = RequestOptions(temperature=0.3, stop=("END",), extra={"a": 1, "b": 1})
+    merged = merge_options(agent, RequestOptions(temperature=0, seed=1, extra={"b": 2}))
+    assert merged == RequestOptions(temperature=0, stop=("END",), seed=1, extra={"a": 1, "b": 2})

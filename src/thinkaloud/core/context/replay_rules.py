@@ -13,22 +13,11 @@ from typing import assert_never
 import msgspec
 
 from thinkaloud.core.canon import SealForm
-from thinkaloud.core.canon.requests import OutputFormat, Sampling, ThinkingParameters
+from thinkaloud.core.canon.requests import ContextMode, OutputFormat, Sampling, ThinkingParameters
 from thinkaloud.core.catalog.catalog import without_vendor
 from thinkaloud.core.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
 from thinkaloud.core.context.context import AnsweredTurn
 from thinkaloud.core.context.history import SentTurn
-
-
-class ContextMode(StrEnum):
-    """How many thoughts are sent back."""
-
-    KEEP = "keep"
-    """As many as the provider accepts."""
-    STRIP = "strip"
-    """Only those the provider requires."""
-    PROVIDER_DEFAULT = "provider_default"
-    """Those the provider recommends."""
 
 
 class UnsupportedThoughts(StrEnum):
