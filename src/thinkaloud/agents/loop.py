@@ -175,11 +175,7 @@ class AgentLoop:
             raise ReplyFailed(failure_of(refused)) from None
 
     def _prepare_request(self) -> PreparedRequest:
-        """Prepare the next request, without notes that the turn already has."""
-        prepared = self._request_without_tools() if self.answer_now else self._build_request(self._agent)
-        known = {notice.text for notice in self._port.turn.notices if notice.block == self._parent}
-        notes = tuple(note for note in prepared.notes if note not in known)
-        return msgspec.structs.replace(prepared, notes=notes)
+        return self._request_without_tools() if self.answer_now else self._build_request(self._agent)
 
     def _request_without_tools(self) -> PreparedRequest:
         """Prepare a request for an immediate answer.

@@ -161,7 +161,11 @@ def prepare(
         on_unavailable=options.on_thinking_unavailable,
     )
     sampling, sampling_notes = fit_sampling(
-        route, checked_sampling(options), thinks=thinks(route.model, parameters), effort=parameters.effort
+        route,
+        checked_sampling(options),
+        thinks=thinks(route.model, parameters),
+        tools=bool(conversation.tools),
+        effort=parameters.effort,
     )
     output: OutputFormat | None = None
     output_notes: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How the model picks its words. None and empty values leave it to the model's default.
+    """How the model picks its words and its calls. None and empty values leave it to the model's default.
 
     `extra` holds further fields of the request body, by name or dotted path, which are sent as they are.
     """
@@ -42,6 +42,8 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
     stop: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=16)] = ()
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    parallel_tool_calls: bool | None = None
+    """Whether a reply may have several tool calls."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 

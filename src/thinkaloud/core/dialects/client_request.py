@@ -171,7 +171,6 @@ _WITHOUT_EFFECT = frozenset(
 _NEUTRAL_VALUES = frozenset((b"null", b"false", b"0", b"0.0", b'""', b"[]", b"{}"))
 _DEFAULT_VALUES = {
     "modalities": b'["text"]',
-    "parallel_tool_calls": b"true",
     "truncation": b'"disabled"',
     "verbosity": b'"medium"',
 }

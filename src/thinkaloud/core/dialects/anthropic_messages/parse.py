@@ -136,6 +136,7 @@ def parse_request(data: bytes) -> ClientRequest:
         tools=_own_tools(all_tools),
         tool_offers={_changed_name(change): offered for offered, change in changes},
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=_parallel_tool_calls(body.tool_choice),
         thinking=_thinking(body),
         max_tokens=body.max_tokens,
         temperature=body.temperature,
@@ -272,3 +273,8 @@ def _tool_choice(choice: Any) -> str:
         if choice.get("type") == "tool" and isinstance(name, str)
         else _TOOL_CHOICES.get(str(choice.get("type")), "")
     )
+
+
+def _parallel_tool_calls(choice: Any) -> bool | None:
+    disabled = choice.get("disable_parallel_tool_use") if isinstance(choice, dict) else None
+    return not disabled if isinstance(disabled, bool) else None

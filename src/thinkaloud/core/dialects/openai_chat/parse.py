@@ -98,6 +98,7 @@ class _Body(msgspec.Struct):
     messages: list[_Message]
     tools: list[_Tool] | None = None
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     stream: bool | None = None
@@ -132,6 +133,7 @@ def parse_request(data: bytes) -> ClientRequest:
             if tool.function is not None
         ),
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=body.parallel_tool_calls,
         thinking=_thinking(body),
         max_tokens=body.max_completion_tokens or body.max_tokens,
         temperature=body.temperature,

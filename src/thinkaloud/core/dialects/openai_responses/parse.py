@@ -93,6 +93,7 @@ class _Body(msgspec.Struct):
     instructions: str | None = None
     tools: list[_Tool] | None = None
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     max_output_tokens: int | None = None
     stream: bool | None = None
     reasoning: _Reasoning | None = None
@@ -131,6 +132,7 @@ def parse_request(data: bytes) -> ClientRequest:
         ),
         text_tools=frozenset(tool.name for tool in text_tools),
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=body.parallel_tool_calls,
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
         temperature=body.temperature,
