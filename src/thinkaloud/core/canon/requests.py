@@ -268,17 +268,22 @@ class CacheMarks(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     key: str = ""
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class RouteSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The options of a request as one route takes them."""
+
+    tool_choice: str = ""
+    thinking: ThinkingParameters = ThinkingParameters()
+    max_tokens: int | None = None
+    sampling: Sampling = Sampling()
+    output: OutputFormat | None = None
+    stream: bool = True
+
+
+class Request(RouteSettings, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a dialect needs to build a request body."""
 
     model: str
     messages: tuple[Message, ...]
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
-    tool_choice: str = ""
-    thinking: ThinkingParameters = ThinkingParameters()
-    max_tokens: int | None = None
-    sampling: Sampling = Sampling()
-    output: OutputFormat | None = None
     cache: CacheMarks = CacheMarks()
-    stream: bool = True

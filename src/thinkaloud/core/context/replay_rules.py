@@ -10,10 +10,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import assert_never
 
-import msgspec
-
 from thinkaloud.core.canon import SealForm
-from thinkaloud.core.canon.requests import ContextMode, OutputFormat, Sampling, ThinkingParameters
+from thinkaloud.core.canon.requests import ContextMode, RouteSettings
 from thinkaloud.core.catalog.catalog import without_vendor
 from thinkaloud.core.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
 from thinkaloud.core.context.context import AnsweredTurn
@@ -30,18 +28,12 @@ class UnsupportedThoughts(StrEnum):
     """Add a short note to the next user message."""
 
 
-class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
+class BuildOptions(RouteSettings, frozen=True, kw_only=True):
     """All settings of the next request except the conversation."""
 
     mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
-    thinking: ThinkingParameters = ThinkingParameters()
-    max_tokens: int | None = None
-    tool_choice: str = ""
-    sampling: Sampling = Sampling()
-    output: OutputFormat | None = None
     cache: bool = True
-    stream: bool = True
 
 
 _VERSION_LABEL = re.compile(r"(?:[-@:](?:latest|preview.*|exp.*|v?\d{4,}.*))?")
