@@ -145,9 +145,7 @@ def prepare(
 ) -> PreparedRequest:
     """Choose the route, translate the thinking setting, and build the request."""
     options = options or Options()
-    setting = parse_thinking(options.thinking if thinking is None else thinking)
-    if has_thinking_suffix(model) and setting == ThinkingSetting():
-        setting = ThinkingSetting(level=ThinkingLevel.MEDIUM)
+    setting = _thinking_setting(model, options.thinking if thinking is None else thinking)
     on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
     route = choose_route(options.catalog or load_catalog(), model, thinking=on, have_key=have_key)
     conversation, tool_notes = _with_accepted_tools(_conversation(prompt, options), route, options)
@@ -194,9 +192,16 @@ def prepare(
         *output_notes,
         *built.report.notes,
     )
-    warn = options.on_thinking_unavailable == "warn"
-    fallbacks = fallbacks_for(route, built.request, warn=warn)
+    fallbacks = fallbacks_for(route, built.request, warn=options.on_thinking_unavailable == "warn")
     return PreparedRequest(route, built.request, notes, built.prefix, built.report, fallbacks)
+
+
+def _thinking_setting(model: str, thinking: str | int | None) -> ThinkingSetting:
+    """Return the thinking setting. A model whose name asks for thinking thinks by default."""
+    setting = parse_thinking(thinking)
+    if has_thinking_suffix(model) and setting == ThinkingSetting():
+        return ThinkingSetting(level=ThinkingLevel.MEDIUM)
+    return setting
 
 
 def _with_accepted_tools(
