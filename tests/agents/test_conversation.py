@@ -247,3 +247,23 @@ def test_output_of_one_question_has_a_shape() -> None:
     assert thinkaloud.parse_output(reply, Sky) == Sky("blue")
     assert sent["thinking"]["type"] == "enabled"
     assert sent["output_config"]["format"]["schema"]["required"] == ["colour"]
+
+
+@pytest.mark.parametrize("budget", ["high", 2048])
+def test_every_reply_of_a_loop_goes_on_without_thinking_that_the_server_refuses(budget: str | int) -> None:
+    """Only the server knows that its model cannot think, so the fallback belongs to each request."""
+    answer = ScriptedAnswer(text="Mild.")
+    with running_simulator("ollama", [msgspec.structs.replace(CALL, thinking=""), answer]) as server:
+        agent = Agent(
+            name="Helper",
+            model="ollama/tinyllama",
+            thinking=budget,
+            on_thinking_unavailable="warn",
+            tools=(from_function(weather),),
+        )
+        options = Options(catalog=simulated_catalog(ollama=server.url))
+        turn = Conversation(agent, options=options).ask("Warm in Lima?")
+        thinks = ["think" in request.body for request in server.requests if request.method == "POST"]
+    assert turn.answer == "Mild."
+    assert thinks == [True, False] * 2
+    assert sum("It was asked without." in notice.text for notice in turn.notices) == 1

@@ -230,10 +230,10 @@ def test_same_request_is_read_from_every_format(dialect: str) -> None:
     if dialect in FRONT_ENDS:
         return
     assert request.output_schema == SCHEMA
-    assert request.sampling.temperature == 0.5
-    assert request.sampling.top_p == 0.9
+    assert request.temperature == 0.5
+    assert request.top_p == 0.9
     if dialect != "openai_responses":
-        assert request.sampling.stop == ("END",)
+        assert request.stop == ("END",)
     if dialect != "ollama":
         assert request.tool_choice == "required"
 
@@ -261,7 +261,7 @@ def test_documents_and_images_in_results_are_kept() -> None:
                 "logprobs": False,
                 "user": "me",
             },
-            ("presence_penalty", "parallel_tool_calls", "top_k"),
+            ("presence_penalty", "top_k"),
         ),
         ("openai_chat", {"parallel_tool_calls": True, "modalities": ["text"], "verbosity": "medium"}, ()),
         (
@@ -282,6 +282,18 @@ def test_fields_that_could_change_the_answer_and_are_not_honoured_are_named(
     dialect: str, fields: dict[str, Any], ignored: tuple[str, ...]
 ) -> None:
     assert parse(dialect, BODIES[dialect] | fields).ignored == ignored
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic_messages"])
+def test_parallel_tool_calls_are_read_where_a_dialect_has_them(dialect: str, value: bool) -> None:
+    fields: dict[str, Any] = {"parallel_tool_calls": value}
+    if dialect == "anthropic_messages":
+        fields = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": not value}}
+    assert parse(dialect, BODIES[dialect]).parallel_tool_calls is None
+    request = parse(dialect, BODIES[dialect] | fields)
+    assert request.parallel_tool_calls is value
+    assert request.ignored == ()
 
 
 @pytest.mark.parametrize(

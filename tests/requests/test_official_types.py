@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from tests.context.conversations import (
     CHAT,
@@ -143,9 +144,9 @@ def test_sampling_shapes_and_files_have_the_official_types(
     params = pytest.importorskip(module, reason="the client library is not installed")
     file = UserMessage("Read this.", (), (File("application/pdf", "aGk=", "report.pdf"),))
     # The types of the newest Anthropic library have no temperature, although older models take one.
-    sampling = Sampling(stop=("END",), seed=7)
+    sampling = Sampling(stop=("END",), seed=7, parallel_tool_calls=False)
     if destination is not CLAUDE:
-        sampling = Sampling(temperature=0.5, top_p=0.9, stop=("END",), seed=7)
+        sampling = msgspec.structs.replace(sampling, temperature=0.5, top_p=0.9)
     options = BuildOptions(
         sampling=sampling,
         output=OutputFormat(SCHEMA),

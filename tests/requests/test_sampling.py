@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling, prepare
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import Sampling
+from thinkaloud.core.canon.requests import RequestOptions, ToolDefinition, merge_options
 from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.core.dialects import DIALECTS, build_request
 
@@ -139,6 +139,62 @@ def test_extra_fields_are_sent_in_every_dialect_and_replace_nothing(dialect: str
 
 
 def test_settings_of_a_question_go_over_those_of_an_agent() -> None:
-    agent = Sampling(temperature=0.3, stop=("END",), extra={"a": 1, "b": 1})
-    merged = merge_sampling(agent, Sampling(temperature=0, seed=1, extra={"b": 2}))
-    assert merged == Sampling(temperature=0, stop=("END",), seed=1, extra={"a": 1, "b": 2})
+    agent = RequestOptions(temperature=0.3, stop=("END",), extra={"a": 1, "b": 1})
+    merged = merge_options(agent, RequestOptions(temperature=0, seed=1, extra={"b": 2}))
+    assert merged == RequestOptions(temperature=0, stop=("END",), seed=1, extra={"a": 1, "b": 2})
+
+
+WEATHER = ToolDefinition("get_weather")
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        ("openai-chat/gpt-4o", {"parallel_tool_calls": False}),
+        ("openai/gpt-5.1", {"parallel_tool_calls": False}),
+        ("claude-opus-4.5", {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    ],
+)
+def test_one_call_at_a_time_is_asked_for_where_the_dialect_has_a_field(
+    model: str, fields: dict[str, Any]
+) -> None:
+    request = prepared(model, parallel_tool_calls=False, tools=(WEATHER,))
+    assert body(request).items() >= fields.items()
+    assert not any("parallel_tool_calls" in note for note in request.notes)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("required", {"type": "any", "disable_parallel_tool_use": True}),
+        ("get_weather", {"type": "tool", "name": "get_weather", "disable_parallel_tool_use": True}),
+        ("none", {"type": "none"}),
+    ],
+)
+def test_claude_gets_it_as_part_of_the_tool_choice(choice: str, sent: dict[str, str]) -> None:
+    request = prepared(
+        "claude-opus-4.5", "off", parallel_tool_calls=False, tools=(WEATHER,), tool_choice=choice
+    )
+    assert body(request)["tool_choice"] == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("gemini/gemini-3-pro", "gemini has no parameter for parallel_tool_calls"),
+        ("deepseek/deepseek-v4-pro", "deepseek has no parameter for parallel_tool_calls"),
+        ("openai/o3", "o3 does not take parallel_tool_calls"),
+    ],
+)
+def test_one_call_at_a_time_is_left_out_with_a_note_where_it_is_not_taken(model: str, reason: str) -> None:
+    for value, noted in ((False, True), (True, False)):
+        request = prepared(model, parallel_tool_calls=value, tools=(WEATHER,))
+        assert "parallel" not in json.dumps(body(request))
+        assert (f"{reason}, so parallel_tool_calls was not sent." in request.notes) == noted
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5.1", "gemini/gemini-3-pro", "claude-opus-4.5"])
+def test_one_call_at_a_time_means_nothing_without_tools(model: str) -> None:
+    request = prepared(model, parallel_tool_calls=False)
+    assert not {"parallel_tool_calls", "tool_choice"} & set(body(request))
+    assert not any("parallel_tool_calls" in note for note in request.notes)

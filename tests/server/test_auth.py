@@ -25,7 +25,7 @@ from thinkaloud.gateway.server.http.peer_process import peer_uid
 from thinkaloud.gateway.server.run import ServeOptions, bind_socket, start_server
 from thinkaloud.gateway.store.engine.sqlite import open_database
 from thinkaloud.gateway.store.queries import agents, sessions, turns, users
-from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow
 from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import AgentSpec, Owner, Session, User
 
@@ -418,7 +418,7 @@ class OwnedResources:
 
 
 def _turn(conn: Connection, session: Session) -> str:
-    turn_request = TurnRequest(messages=(), model="m", provider="p")
+    turn_request = NewTurnRow(messages=(), model="m", provider="p")
     return turns.start_turn(conn, session, turn_request, now_ms=NOW_MS, writer="w").turn.id
 
 

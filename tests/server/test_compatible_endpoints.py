@@ -512,6 +512,51 @@ def test_hostile_histories_are_refused_or_taken_as_they_are(tmp_path: Path) -> N
     with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
 
 
+def test_continued_request_brings_results_images_and_options_to_the_model(tmp_path: Path) -> None:
+    """A chat client continues at a provider that has another form for each of them."""
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    closed = SCHEMA | {"additionalProperties": False}
+    options: dict[str, Any] = {
+        "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": closed}},
+        "parallel_tool_calls": False,
+        "stop": "END",
+        "reasoning_effort": "medium",
+    }
+
+    async def story(caller: Caller) -> None:
+        body = {"model": caller.model, "messages": [{"role": "user", "content": "Warm?"}], **options}
+        asked = await caller.call("POST", "/v1/chat/completions", body)
+        message = asked["choices"][0]["message"]
+        (call,) = message["tool_calls"]
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}}
+        body["messages"] += [
+            message,
+            {"role": "tool", "tool_call_id": call["id"], "content": "18 degrees"},
+            {"role": "user", "content": [{"type": "text", "text": "As here?"}, image]},
+        ]
+        await caller.call("POST", "/v1/chat/completions", body)
+        sent = caller.simulator.requests[-1].body
+        content = sent["messages"][-1]["content"]
+        assert [part["type"] for part in content] == ["tool_result", "image", "text"]
+        assert (content[0]["content"], content[1]["source"]["data"]) == ("18 degrees", png)
+        assert sent["messages"][-2]["content"][0]["type"] == "thinking"
+        assert sent["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
+        assert sent["output_config"]["format"]["schema"] == closed
+        assert sent["stop_sequences"] == ["END"]
+        stored = await caller.database.read(lambda conn: conn.execute(select(turns.c.wishes)).scalars().all())
+        for row in map(json.loads, stored):
+            assert row == {
+                "stop": ["END"],
+                "parallel_tool_calls": False,
+                "output_schema": closed,
+                "thinking": "medium",
+                "on_thinking_unavailable": "warn",
+            }
+
+    with_gateway(tmp_path, "anthropic", [TOOL_SCRIPT[0], {"text": '{"city": "Lima"}'}], story)
+
+
 ERRORS = {
     "/v1/chat/completions": ("error", "message"),
     "/v1/responses": ("error", "message"),

@@ -21,7 +21,7 @@ from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.gateway.server.handlers import transfer
 from thinkaloud.gateway.store.log.finish import finished_from_entries, save_imported
 from thinkaloud.gateway.store.queries import sessions, users
-from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -48,7 +48,7 @@ def test_download_of_an_export_ends_with_its_token(tmp_path: Path) -> None:
             def fill(conn: Connection) -> str:
                 session = sessions.create(conn, owner, now_ms=1, title="Long")
                 sessions.hide(conn, session)
-                long = TurnRequest(messages=(UserMessage("word " * 4_000_000),), model="m", imported=True)
+                long = NewTurnRow(messages=(UserMessage("word " * 4_000_000),), model="m", imported=True)
                 ended = [Entry(seq=0, event=TurnStarted()), Entry(seq=1, event=TurnEnded(Finish.STOP))]
                 save_imported(conn, session, long, finished_from_entries(ended), created_ms=1)
                 return sessions.end_import(conn, session, 1).id

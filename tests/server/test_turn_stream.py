@@ -38,7 +38,7 @@ from thinkaloud.gateway.store.log.event_log import LogConfig
 from thinkaloud.gateway.store.log.finish import drop_timing, finished_from_entries, save_imported
 from thinkaloud.gateway.store.log.recovery import Reaper, recover
 from thinkaloud.gateway.store.queries import sessions, turns, users
-from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow
 from thinkaloud.gateway.store.rows import TurnRow
 from thinkaloud.gateway.store.schema import sessions as session_rows
 from thinkaloud.gateway.store.schema import turns as turn_rows
@@ -587,7 +587,7 @@ def test_unfinished_turn_is_interrupted_at_the_next_start(tmp_path: Path) -> Non
             def leave(conn: Connection) -> str:
                 row = sessions.get(conn, owner, session)
                 assert row is not None
-                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                turn_request = NewTurnRow(messages=(UserMessage("x"),), model="m")
                 return turns.start_turn(conn, row, turn_request, now_ms=now_ms, writer="gone").turn.id
 
             turn = await caller.database.write(leave)
@@ -611,7 +611,7 @@ def test_sweep_ends_turns_that_nobody_runs_and_deletes_imports_that_were_given_u
                 assert row is not None
                 half = sessions.create(conn, owner, now_ms=1, title="Half")
                 conn.execute(update(session_rows).where(session_rows.c.key == half.key).values(whole=False))
-                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                turn_request = NewTurnRow(messages=(UserMessage("x"),), model="m")
                 new = sessions.create(conn, owner, now_ms=1, title="A conversation of long ago")
                 sessions.hide(conn, new)
                 imported = msgspec.structs.replace(turn_request, imported=True)
@@ -645,7 +645,7 @@ def test_turn_that_cannot_be_ended_is_not_forgotten_and_keeps_the_sweep_from_not
             def leave(conn: Connection) -> TurnRow:
                 row = sessions.get(conn, gateway.local_owner, session)
                 assert row is not None
-                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                turn_request = NewTurnRow(messages=(UserMessage("x"),), model="m")
                 return turns.start_turn(conn, row, turn_request, now_ms=1, writer=gateway.node.id).turn
 
             def give_up_import(conn: Connection) -> None:

@@ -22,11 +22,11 @@ from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.gateway.store.engine.database import Database
 from thinkaloud.gateway.store.log.event_log import EventLog, LogWriter
 from thinkaloud.gateway.store.queries import sessions, turns, users
-from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow
 from thinkaloud.gateway.store.rows import Owner, TurnRow
 
 NOW_MS = 1_700_000_000_000
-TURN_REQUEST = TurnRequest(messages=(UserMessage("How much is 17 * 3?"),), model="demo")
+TURN_REQUEST = NewTurnRow(messages=(UserMessage("How much is 17 * 3?"),), model="demo")
 
 
 @asynccontextmanager
@@ -36,7 +36,7 @@ async def temporary_database(folder: Path) -> AsyncIterator[Database]:
         yield database
 
 
-async def new_turn(database: Database, request: TurnRequest = TURN_REQUEST) -> TurnRow:
+async def new_turn(database: Database, request: NewTurnRow = TURN_REQUEST) -> TurnRow:
     """Start a turn in a new session."""
 
     def begin(conn: Connection) -> TurnRow:

@@ -20,7 +20,7 @@ from thinkaloud.core.canon import (
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.gateway.store.log.finish import finished_from_entries, save_finished
 from thinkaloud.gateway.store.queries import sessions, turns, users
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow, StartedTurn
 from thinkaloud.gateway.store.rows import Owner, Session, TurnRow
 
 HOSTILE_TEXTS = (
@@ -83,7 +83,7 @@ def ask(
 ) -> StartedTurn:
     """Start a turn with these messages; the request hash is made of them."""
     request_messages = tuple(UserMessage(prompt) if isinstance(prompt, str) else prompt for prompt in prompts)
-    request = TurnRequest(
+    request = NewTurnRow(
         messages=request_messages,
         model="demo",
         idempotency_key=key,

@@ -115,7 +115,7 @@ def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: py
         raise AssertionError(f"{text!r} was normalized within the write")
 
     monkeypatch.setattr(search_index, "normalize_for_index", refuse)
-    request = turns.TurnRequest(messages=TURN_REQUEST.messages, model="m", normalized_texts=normalized)
+    request = turns.NewTurnRow(messages=TURN_REQUEST.messages, model="m", normalized_texts=normalized)
     turn = turns.start_turn(conn, session, request, now_ms=1, writer="w").turn
     save_finished(conn, turn.key, finished, turn.epoch)
     assert conn.scalar(select(func.count()).select_from(search_rows)) == 3

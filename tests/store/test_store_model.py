@@ -34,7 +34,7 @@ from thinkaloud.gateway.store.log.finish import finished_from_log, save_finished
 from thinkaloud.gateway.store.queries import branches, delete, preferences, sessions, turns
 from thinkaloud.gateway.store.queries.messages import messages_of
 from thinkaloud.gateway.store.queries.sessions import TurnRunning
-from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, NewTurnRow
 from thinkaloud.gateway.store.rows import Preferences, SearchKind, Session, TurnRow, TurnState
 from thinkaloud.gateway.store.search.find import find_hits
 
@@ -147,7 +147,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         def start(conn: Connection) -> turns.StartedTurn:
             followed = branches.parent_of_next(conn, session.stored, **named)
-            request = TurnRequest(
+            request = NewTurnRow(
                 messages=(UserMessage(prompt),),
                 model="demo",
                 idempotency_key=key,

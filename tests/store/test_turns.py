@@ -18,7 +18,7 @@ from thinkaloud.core.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.gateway.store.queries import sessions, turns
 from thinkaloud.gateway.store.queries.pages import encode_cursor
 from thinkaloud.gateway.store.queries.sessions import SessionGone, TurnRunning
-from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, TurnRequest
+from thinkaloud.gateway.store.queries.turns import IdempotencyConflict, NewTurnRow
 from thinkaloud.gateway.store.queries.values import matches_id
 from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TurnState
 from thinkaloud.gateway.store.schema import messages
@@ -37,7 +37,7 @@ def session(conn: Connection, ana: Owner) -> Session:
 
 
 def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: Session) -> None:
-    request = TurnRequest(
+    request = NewTurnRow(
         messages=(UserMessage("Hm?"),),
         agent="agt_x",
         model="demo",
@@ -66,7 +66,7 @@ def test_assistants_of_a_resumed_turn_are_added(
     recorded: tuple[str, ...] | None,
     assistants: tuple[str, ...] | None,
 ) -> None:
-    request = TurnRequest(messages=(UserMessage("Hm?"),), model="demo", agent="x", assistants=recorded)
+    request = NewTurnRow(messages=(UserMessage("Hm?"),), model="demo", agent="x", assistants=recorded)
     started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me")
     assert started.turn.assistants == recorded
     resumed = turns.add_assistants(conn, started.turn, ("b",))
@@ -81,7 +81,7 @@ def test_request_messages_are_returned_unchanged(conn: Connection, ana: Owner, s
         ToolMessage("c2", ""),
         UserMessage("And?"),
     )
-    request = TurnRequest(messages=request_messages, model="demo")
+    request = NewTurnRow(messages=request_messages, model="demo")
     turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="").turn
     finish(conn, turn, *block_events(0, Kind.TEXT, "Cold."))
     assert turns.request_messages(conn, ana, turn) == request_messages
@@ -184,7 +184,7 @@ def test_hostile_texts_are_stored_or_refused(
     ask(conn, new_session(conn, new_owner(conn, "ben")), "secret")
     stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
     request_messages = (UserMessage(text), ToolMessage(text, text, text))
-    request = TurnRequest(messages=request_messages, agent=text, model=text, provider=text, prefix=text)
+    request = NewTurnRow(messages=request_messages, agent=text, model=text, provider=text, prefix=text)
     turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="w").turn
     assert (turn.agent, turn.model, turn.provider, turn.prefix) == (
         stored_text,

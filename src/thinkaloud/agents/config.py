@@ -20,9 +20,9 @@ from thinkaloud.agents.mcp import McpServer
 from thinkaloud.agents.spec import Agent, RunLimits, assemble
 from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
 from thinkaloud.client.json_schema import checked_schema
-from thinkaloud.client.prepared_request import checked_sampling, parse_thinking
+from thinkaloud.client.prepared_request import parse_thinking
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import Sampling
+from thinkaloud.core.canon.requests import RequestOptions, options_of
 
 FILE_NAME = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"
@@ -32,17 +32,12 @@ _Seconds = Annotated[float, msgspec.Meta(gt=0)]
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 
 
-class AgentConfig(Sampling, frozen=True, kw_only=True):
+class AgentConfig(RequestOptions, frozen=True, kw_only=True):
     """`[agents.NAME]`: an agent, with the names of its tools and assistants."""
 
     model: Annotated[str, msgspec.Meta(min_length=1)]
     name: str = ""
     description: str = ""
-    system: str = ""
-    thinking: str | int = ""
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    output_schema: dict[str, Any] | None = None
-    cache: bool = True
     summary_model: str = ""
     tools: tuple[str, ...] = ()
     assistants: tuple[str, ...] = ()
@@ -167,16 +162,11 @@ def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) 
     seconds = row.limits.seconds
     unlimited = seconds is not None and math.isinf(seconds)
     return Agent(
+        **options_of(row),
         name=row.name or key[:1].upper() + key[1:],
         id=key,
         description=row.description,
         model=row.model,
-        system=row.system,
-        thinking=None if row.thinking == "" else row.thinking,
-        max_tokens=row.max_tokens,
-        sampling=checked_sampling(row),
-        output_schema=row.output_schema,
-        cache=row.cache,
         summary_model=row.summary_model,
         tools=tools,
         limits=msgspec.structs.replace(row.limits, seconds=None) if unlimited else row.limits,

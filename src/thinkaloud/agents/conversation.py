@@ -12,18 +12,26 @@ from typing import Any, Self, TypedDict, Unpack
 
 import msgspec
 
-from thinkaloud.agents.prepare import prepare_first
+from thinkaloud.agents.loop import prepare_reply
 from thinkaloud.agents.run import Run, RunContext
-from thinkaloud.agents.spec import Agent, bare_model, check_unique_tool_names
+from thinkaloud.agents.spec import Agent, apply_request, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
-from thinkaloud.client.prepared_request import Options, PreparedRequest, merge_sampling
+from thinkaloud.client.prepared_request import Options, PreparedRequest
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import replace_file
 from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
-from thinkaloud.core.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.core.canon.requests import (
+    File,
+    Image,
+    ToolDefinition,
+    ToolMessage,
+    TurnRequest,
+    UserMessage,
+    merge_options,
+)
 from thinkaloud.core.context import (
     AnsweredTurn,
     Context,
@@ -87,9 +95,11 @@ class Conversation:
         options: Options | None = None,
         approve: Approver | None = None,
     ) -> None:
-        self._options = options or Options()
-        _refuse_unused(model, thinking, self._options)
-        agent = _model_agent(model, thinking, self._options) if isinstance(model, str) else model
+        self._options = options = options or Options()
+        _refuse_unused(model, thinking, options)
+        agent = merge_options(bare_model(model) if isinstance(model, str) else model, options)
+        if options.output is not None:
+            agent = msgspec.structs.replace(agent, output_schema=output_schema(options.output))
         own_tools = tuple(_as_tool(tool) for tool in tools if not isinstance(tool, ToolDefinition))
         definitions = tuple(tool for tool in tools if isinstance(tool, ToolDefinition))
         self._agent = check_unique_tool_names(
@@ -98,8 +108,9 @@ class Conversation:
                 # Without a name the calls of all tools are left to the caller.
                 name=agent.name or (agent.model if own_tools else ""),
                 system=system or agent.system,
+                thinking=agent.thinking if thinking is None else thinking,
                 tools=(*agent.tools, *own_tools),
-                client_tools=(*agent.client_tools, *definitions),
+                client_tools=(*agent.client_tools, *options.tools, *definitions),
             )
         )
         self._approve = approve
@@ -172,14 +183,10 @@ class Conversation:
 
     async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:
         """Run one turn and add it to the conversation, whether or not it was read to its end."""
-        steps = (*self._steps, *_new_steps(text, settings))
+        question = _question(text, settings)
+        agent, steps = apply_request(self._agent, question), (*self._steps, *question.messages)
         catalog = self._options.catalog or load_catalog()
-        agent, request = prepare_first(
-            self._agent_for(settings),
-            steps,
-            catalog=catalog,
-            on_thinking_unavailable=self._options.on_thinking_unavailable,
-        )
+        request = prepare_reply(agent, steps, catalog=catalog)
         context = RunContext(catalog=catalog, client=self._options.client)
         run = Run(agent, steps, context=context, first_request=request)
         try:
@@ -191,15 +198,6 @@ class Conversation:
         finally:
             if run.turn.seq >= 0:
                 self._keep(steps, run, request)
-
-    def _agent_for(self, settings: AskSettings) -> Agent:
-        agent, thinking, output = self._agent, settings.get("thinking"), settings.get("output")
-        return msgspec.structs.replace(
-            agent,
-            model=settings.get("model") or agent.model,
-            thinking=agent.thinking if thinking is None else thinking,
-            output_schema=agent.output_schema if output is None else output_schema(output),
-        )
 
     def _decide(self, run: Run, block: int) -> None:
         granted = self._approve is not None and self._approve(run.turn.blocks[block])
@@ -214,14 +212,18 @@ class Conversation:
         self._steps, self.last = (*steps, *steps_of(answered)), turn
 
 
-def _new_steps(text: str, settings: AskSettings) -> tuple[Step, ...]:
-    """Return the messages of a question. Results answer calls made before, so they come first."""
+def _question(text: str, settings: AskSettings) -> TurnRequest:
+    output = settings.get("output")
     results, message = tuple(settings.get("results", ())), user_message(text, settings.get("files", ()))
-    if message != UserMessage(""):
-        return (*results, message)
-    if results:
-        return results
-    raise Refused("The prompt is empty, so nothing was sent. Pass a text, files or results.")
+    prompt = () if message == UserMessage("") else (message,)
+    if not results and not prompt:
+        raise Refused("The prompt is empty, so nothing was sent. Pass a text, files or results.")
+    return TurnRequest(
+        messages=(*results, *prompt),
+        model=settings.get("model", ""),
+        thinking=settings.get("thinking"),
+        output_schema=None if output is None else output_schema(output),
+    )
 
 
 def _refuse_unused(model: str | Agent, thinking: str | int | None, options: Options) -> None:
@@ -237,22 +239,6 @@ def _refuse_unused(model: str | Agent, thinking: str | int | None, options: Opti
             own.append("thinking")
         if own:
             raise Refused(f"An agent has its own settings. Set {', '.join(own)} in the agent.")
-
-
-def _model_agent(model: str, thinking: str | int | None, options: Options) -> Agent:
-    """Return the agent that asks a model with these options."""
-    return msgspec.structs.replace(
-        bare_model(model),
-        thinking=thinking,
-        system=options.system,
-        client_tools=options.tools,
-        tool_choice=options.tool_choice,
-        max_tokens=options.max_tokens,
-        sampling=merge_sampling(bare_model(model).sampling, options),
-        output_schema=None if options.output is None else output_schema(options.output),
-        cache=options.cache,
-        context_mode=options.context_mode,
-    )
 
 
 def _as_tool(tool: Callable[..., Any] | Tool) -> Tool:

@@ -12,15 +12,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.agents.reply import TRUSTED_FINISHES, EventSink, ReplyFailed, ReplyRunner, failure_of
 from thinkaloud.agents.spec import Agent, LimitReached, exceeded_limit
 from thinkaloud.agents.tools import ToolOutcome, call_tool
-from thinkaloud.client.prepared_request import PreparedRequest
+from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
 from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Finish, Kind, Refused, ToolFinished
-from thinkaloud.core.canon.requests import ThinkingLevel, UserMessage
+from thinkaloud.core.canon.requests import ThinkingLevel, UserMessage, options_of
 from thinkaloud.core.catalog import Catalog
-from thinkaloud.core.context import Step, replies_of
+from thinkaloud.core.context import Context, Step, replies_of
 from thinkaloud.core.dialects import build_request
 from thinkaloud.core.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_end_blocks
 
@@ -51,6 +50,17 @@ class RunPort(EventSink, Protocol):
 
     async def wait_for_decision(self, block: int) -> ApprovalDecision:
         """Wait until a person has approved or denied a call."""
+
+
+def prepare_reply(
+    agent: Agent, steps: tuple[Step, ...], *, catalog: Catalog | None = None
+) -> PreparedRequest:
+    """Prepare the request for an agent's next reply. A missing key is refused before anything is sent."""
+    conversation = Context(steps, agent.system, agent.tool_definitions)
+    options = Options(**options_of(agent), catalog=catalog)
+    prepared = prepare(conversation, model=agent.model, options=options)
+    require_key(prepared.route)
+    return prepared
 
 
 class AgentLoop:
@@ -165,28 +175,24 @@ class AgentLoop:
             raise ReplyFailed(failure_of(refused)) from None
 
     def _prepare_request(self) -> PreparedRequest:
-        """Prepare the next request, without notes that the turn already has."""
-        prepared = self._request_without_tools() if self.answer_now else self._build_request()
-        known = {notice.text for notice in self._port.turn.notices if notice.block == self._parent}
-        notes = tuple(note for note in prepared.notes if note not in known)
-        return msgspec.structs.replace(prepared, notes=notes)
+        return self._request_without_tools() if self.answer_now else self._build_request(self._agent)
 
     def _request_without_tools(self) -> PreparedRequest:
         """Prepare a request for an immediate answer.
 
         Some models cannot forbid tools. They get the tools anyway, and the calls are not run.
         """
+        thoughtless = msgspec.structs.replace(self._agent, thinking=ThinkingLevel.OFF)
         try:
-            prepared = self._build_request(ThinkingLevel.OFF, "none")
+            prepared = self._build_request(msgspec.structs.replace(thoughtless, tool_choice="none"))
             build_request(prepared.route, prepared.request)
         except Refused:
-            prepared = self._build_request(ThinkingLevel.OFF)
+            prepared = self._build_request(thoughtless)
         return prepared
 
-    def _build_request(self, thinking: ThinkingLevel | None = None, tool_choice: str = "") -> PreparedRequest:
+    def _build_request(self, agent: Agent) -> PreparedRequest:
         steps = (*self._history, *replies_of(self._port.turn, self._parent))
-        agent = self._agent if thinking is None else msgspec.structs.replace(self._agent, thinking=thinking)
-        return prepare_reply(agent, steps, catalog=self._port.catalog, tool_choice=tool_choice)
+        return prepare_reply(agent, steps, catalog=self._port.catalog)
 
     async def _run_call(self, block: Block) -> None:
         outcome = await self._call_outcome(block)

@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from thinkaloud.agents.spec import Agent
-from thinkaloud.client.api import EventBatch
+from thinkaloud.client.api import NOT_HONOURED, EventBatch
 from thinkaloud.client.output import output_problem
 from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.core.canon import (
@@ -218,10 +218,17 @@ class ReplyRunner:
                 if type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only
                         sink.emit(event, at_ms - batch.waited_ms)
-                elif not (type(event) is UsageReported and turn.replies):
+                elif not self._repeats(event):
                     sink.emit(event, at_ms)
         if self._parent is None:
             sink.pass_on(batch.data, ended=self._mapper.end is not None)
+
+    def _repeats(self, event: Event) -> bool:
+        """Whether the turn has it already: counts of a later reply are its own, and a note is given once."""
+        turn = self._sink.turn
+        if type(event) is NoticeGiven:
+            return event.code == NOT_HONOURED and event in turn.notices
+        return type(event) is UsageReported and bool(turn.replies)
 
     def _close(self, end: TurnEnded) -> None:
         turn, continues = self._sink.turn, self._continues(end)

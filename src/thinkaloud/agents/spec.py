@@ -5,7 +5,6 @@ agents.toml, which only names the tools and assistants. The gateway stores agent
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -13,8 +12,12 @@ from thinkaloud.agents.prices import price_of
 from thinkaloud.agents.tools import Tool
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon import requests as canon
-from thinkaloud.core.canon.requests import assistant_tool_name
-from thinkaloud.core.context import ContextMode
+from thinkaloud.core.canon.requests import (
+    RequestOptions,
+    TurnRequest,
+    assistant_tool_name,
+    merge_options,
+)
 from thinkaloud.core.transcript import Reply
 
 
@@ -68,7 +71,7 @@ MAX_ASSISTANT_DEPTH = 8
 _TASK_SCHEMA = '{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}'
 
 
-class Agent(msgspec.Struct, frozen=True, kw_only=True):
+class Agent(RequestOptions, frozen=True, kw_only=True):
     """An agent with its tools and assistants resolved. `run.Run` runs it."""
 
     name: str
@@ -77,19 +80,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""
     description: str = ""
     """What it is good for, for the models of agents that may call it."""
-    system: str = ""
-    thinking: str | int | None = None
-    max_tokens: int | None = None
-    sampling: canon.Sampling = canon.Sampling()
-    output_schema: dict[str, Any] | None = None
-    """The JSON Schema of its answer."""
-    cache: bool = True
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     tools: tuple[Tool, ...] = ()
     client_tools: tuple[canon.ToolDefinition, ...] = ()
     """Tools that the caller runs. A turn that calls one ends; the next turn begins with the result."""
-    tool_choice: str = ""
-    """`auto`, `none`, `required` or the name of a tool; empty leaves it to the model."""
     assistants: tuple["Agent", ...] = ()
     limits: RunLimits = RunLimits()
     summary_model: str = ""
@@ -123,6 +116,15 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 def bare_model(model: str) -> Agent:
     """Return an agent without name, tools or time limit: the model replies once."""
     return Agent(name="", model=model, limits=RunLimits(seconds=None))
+
+
+def apply_request(agent: Agent, request: TurnRequest) -> Agent:
+    """Return the agent as it answers one request: what the request sets goes before the agent's own."""
+    return msgspec.structs.replace(
+        merge_options(agent, request),
+        model=request.model or agent.model,
+        client_tools=(*agent.client_tools, *request.tools),
+    )
 
 
 AgentLookup = Callable[[str], tuple[Agent, tuple[str, ...]]]

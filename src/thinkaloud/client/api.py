@@ -47,6 +47,9 @@ MAX_TEXT_CHARS = 8 * MIB
 MAX_DESCRIPTION_CHARS = 500
 """What is told of the description of a tool. Those of MCP servers may be pages long."""
 
+NOT_HONOURED = "not_honoured"
+"""The code of the notice about a setting that the model cannot honour."""
+
 Prompt = str | Context | PreparedRequest
 Clock = Callable[[], int]
 _T = TypeVar("_T")
@@ -91,7 +94,7 @@ async def send(
             if isinstance(events[-1], TurnFailed):
                 events[-1] = await _hide_key(events[-1], route, client)
             if notes:
-                events[1:1] = [NoticeGiven("not_honoured", note) for note in notes]
+                events[1:1] = [NoticeGiven(NOT_HONOURED, note) for note in notes]
                 notes = ()
             yield EventBatch(events, response.waited_ms, b"".join(chunks))
             chunks.clear()

@@ -6,23 +6,25 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from thinkaloud.client.fallbacks import Fallback, fallbacks_for
 from thinkaloud.client.files import user_message
 from thinkaloud.client.keys import resolve_key
 from thinkaloud.client.output import OutputShape, fit_output, output_schema
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import KeyMissing, Refused
 from thinkaloud.core.canon.requests import (
+    ContextMode,
     File,
     Image,
     OutputFormat,
     Request,
+    RequestOptions,
     Sampling,
     ThinkingLevel,
+    ThinkingParameters,
     ThinkingSetting,
     ToolDefinition,
 )
@@ -38,7 +40,7 @@ from thinkaloud.core.catalog import (
 )
 from thinkaloud.core.catalog import route as choose_route
 from thinkaloud.core.catalog.thinking import thinks
-from thinkaloud.core.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
+from thinkaloud.core.context import BuildOptions, Context, Report, UnsupportedThoughts, build
 from thinkaloud.core.dialects import build_request
 from thinkaloud.core.dialects.parameters import fit_sampling
 
@@ -51,28 +53,38 @@ _FREE_CHOICES = ("", "auto", "none")
 HaveKey = Callable[[Provider], bool]
 
 
-class Options(Sampling, frozen=True, kw_only=True):
-    """The settings of a request besides prompt, model and thinking level.
+class Options(RequestOptions, frozen=True, kw_only=True):
+    """The settings of a request besides prompt and model.
 
     `output` is the shape of the answer: a class or a JSON Schema. `parse_output` reads an answer of it.
     """
 
-    system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
     files: tuple[str | Path | File, ...] = ()
     """Files of the prompt, by path or as values: images, PDF files, recordings and text."""
-    tool_choice: str = ""
-    max_tokens: int | None = None
     output: OutputShape | None = None
-    cache: bool = True
-    """Whether to mark what the next request repeats, so that providers bill it at a lower price."""
     stream: bool = True
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
-    on_thinking_unavailable: Literal["error", "warn"] = "error"
     catalog: Catalog | None = None
     client: "Client | None" = None
+
+    @property
+    def shape(self) -> OutputShape | None:
+        """The shape of the answer, as a class or as a JSON Schema."""
+        return self.output_schema if self.output is None else self.output
+
+
+class Fallback(msgspec.Struct, frozen=True):
+    """What to do if the provider refuses a request with these words.
+
+    Whether an account may see thoughts, and whether a local model can think, is known to the provider only.
+    """
+
+    refusal: str
+    note: str
+    request: Request | None = None
+    """The request to send instead; None to raise `ThinkingNotOffered` with the note."""
 
 
 class PreparedRequest(msgspec.Struct, frozen=True):
@@ -133,13 +145,11 @@ def prepare(
 ) -> PreparedRequest:
     """Choose the route, translate the thinking setting, and build the request."""
     options = options or Options()
-    setting = parse_thinking(thinking)
-    if has_thinking_suffix(model) and setting == ThinkingSetting():
-        setting = ThinkingSetting(level=ThinkingLevel.MEDIUM)
+    setting = _thinking_setting(model, options.thinking if thinking is None else thinking)
     on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
     route = choose_route(options.catalog or load_catalog(), model, thinking=on, have_key=have_key)
     conversation, tool_notes = _with_accepted_tools(_conversation(prompt, options), route, options)
-    forced = options.tool_choice not in _FREE_CHOICES
+    forced = bool(conversation.tools) and options.tool_choice not in _FREE_CHOICES
     parameters = resolve_thinking(
         route,
         setting,
@@ -149,14 +159,18 @@ def prepare(
         on_unavailable=options.on_thinking_unavailable,
     )
     sampling, sampling_notes = fit_sampling(
-        route, checked_sampling(options), thinks=thinks(route.model, parameters), effort=parameters.effort
+        route,
+        checked_sampling(options),
+        thinks=thinks(route.model, parameters),
+        tools=bool(conversation.tools),
+        effort=parameters.effort,
     )
     output: OutputFormat | None = None
     output_notes: tuple[str, ...] = ()
-    if options.output is not None:
-        conversation, output, output_notes = _with_output(conversation, route, options.output)
+    if options.shape is not None:
+        conversation, output, output_notes = _with_output(conversation, route, options.shape)
     build_options = BuildOptions(
-        mode=options.context_mode,
+        mode=options.context_mode or ContextMode.PROVIDER_DEFAULT,
         unsupported=options.unsupported,
         thinking=parameters,
         max_tokens=parameters.max_tokens,
@@ -178,9 +192,16 @@ def prepare(
         *output_notes,
         *built.report.notes,
     )
-    warn = options.on_thinking_unavailable == "warn"
-    fallbacks = fallbacks_for(route, built.request, warn=warn)
+    fallbacks = fallbacks_for(route, built.request, warn=options.on_thinking_unavailable == "warn")
     return PreparedRequest(route, built.request, notes, built.prefix, built.report, fallbacks)
+
+
+def _thinking_setting(model: str, thinking: str | int | None) -> ThinkingSetting:
+    """Return the thinking setting. A model whose name asks for thinking thinks by default."""
+    setting = parse_thinking(thinking)
+    if has_thinking_suffix(model) and setting == ThinkingSetting():
+        return ThinkingSetting(level=ThinkingLevel.MEDIUM)
+    return setting
 
 
 def _with_accepted_tools(
@@ -202,17 +223,6 @@ def checked_sampling(settings: Sampling) -> Sampling:
         return msgspec.convert(values, Sampling)
     except msgspec.ValidationError as error:
         raise Refused(f"Invalid sampling parameter: {error}. Correct it.") from None
-
-
-def merge_sampling(settings: Sampling, overrides: Sampling) -> Sampling:
-    """Return the settings with those that `overrides` sets in their place."""
-    chosen = checked_sampling(overrides)
-    values = {
-        name: value
-        for name in Sampling.__struct_fields__
-        if (value := getattr(chosen, name)) not in (None, (), {})
-    }
-    return msgspec.structs.replace(settings, **{**values, "extra": {**settings.extra, **chosen.extra}})
 
 
 def _with_output(
@@ -250,3 +260,26 @@ def _with_options(conversation: Context, options: Options) -> Context:
         system=conversation.system or options.system,
         tools=conversation.tools or options.tools,
     )
+
+
+def fallbacks_for(route: Route, request: Request, *, warn: bool) -> tuple[Fallback, ...]:
+    """Return the fallbacks of a request. `warn` allows an answer without the requested thinking."""
+    provider, thinking = route.provider, request.thinking
+    fallbacks = []
+    if provider.display_refusal and thinking.display:
+        shown_nothing = msgspec.structs.replace(thinking, display="")
+        note = f"{provider.name} returns no thoughts to this account, so the question was asked without them."
+        fallbacks.append(Fallback(provider.display_refusal, note, _with_thinking(request, shown_nothing)))
+    if provider.thinking_refusal and (thinking.toggle or thinking.effort):
+        note = f"Thinking is on, but {route.model_id} does not support thinking at {provider.name}."
+        if warn:
+            without_thinking = ThinkingParameters(max_tokens=thinking.max_tokens)
+            note, instead = f"{note} It was asked without.", _with_thinking(request, without_thinking)
+        else:
+            note, instead = f"{note} Turn thinking off, or choose another model.", None
+        fallbacks.append(Fallback(provider.thinking_refusal, note, instead))
+    return tuple(fallbacks)
+
+
+def _with_thinking(request: Request, thinking: ThinkingParameters) -> Request:
+    return msgspec.structs.replace(request, thinking=thinking)

@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 
 import msgspec
 
-from thinkaloud.agents.prepare import prepare_first
+from thinkaloud.agents.loop import prepare_reply
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.reply import BAD_OUTPUT
 from thinkaloud.agents.run import Run, RunContext
-from thinkaloud.agents.spec import Agent, agent_tree, bare_model
+from thinkaloud.agents.spec import Agent, agent_tree, apply_request, bare_model
 from thinkaloud.cli import EXIT_STOPPED
 from thinkaloud.cli.approvals import ApprovalPrompter, approved_tools
 from thinkaloud.cli.commands.ask_stored import add_stored_options, ask_stored, keeps_turns
@@ -40,9 +40,9 @@ from thinkaloud.cli.settings import (
 )
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.files import user_message
-from thinkaloud.client.prepared_request import merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, TurnEnded
+from thinkaloud.core.canon.requests import TurnRequest
 from thinkaloud.core.catalog import Catalog
 from thinkaloud.core.transcript import Block, Ending, Turn, apply, events_to_end_turn
 from thinkaloud.core.view import Words
@@ -184,9 +184,7 @@ class AskOutput:
 async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:
     async with _open_agent(options) as (agent, allowed), _open_catalog(agent) as catalog:
         message = user_message(prompt, options.files)
-        agent, first_request = prepare_first(
-            agent, (message,), catalog=catalog, on_thinking_unavailable=options.on_thinking_unavailable
-        )
+        first_request = prepare_reply(agent, (message,), catalog=catalog)
         output.provider = first_request.route.provider.name
         run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
         approvals = ApprovalPrompter(allowed, options.lang)
@@ -260,15 +258,16 @@ async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent,
 
 def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
     """Return the agent with the options of the command line applied."""
-    return msgspec.structs.replace(
-        agent,
-        model=options.model or agent.model,
-        thinking=options.thinking or agent.thinking,
-        system=options.system or agent.system,
-        max_tokens=options.max_tokens or agent.max_tokens,
-        sampling=merge_sampling(agent.sampling, sampling_of(options)),
-        output_schema=output_schema_of(options) or agent.output_schema,
+    request = TurnRequest(
+        **msgspec.structs.asdict(sampling_of(options)),
+        model=options.model,
+        thinking=options.thinking or None,
+        on_thinking_unavailable=options.on_thinking_unavailable,
+        system=options.system,
+        max_tokens=options.max_tokens,
+        output_schema=output_schema_of(options),
     )
+    return apply_request(agent, request)
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:

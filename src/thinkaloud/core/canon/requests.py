@@ -1,13 +1,15 @@
-"""The provider-independent request: messages, tools and thinking parameters.
+"""Requests: what a user asks (`TurnRequest`), and what one model is sent (`Request`).
 
-`context` builds a `Request` and a dialect encodes it as a request body. An assistant's message is sent back
-either exactly as its provider sent it (`verbatim`) or as plain parts that any provider can read.
+Every way in makes a `TurnRequest`: the command line, the HTTP API, the compatible endpoints and Python. Its
+options are `RequestOptions`, which agents and stored turns have as well. `context` builds a `Request` for one
+route, and a dialect encodes it as a request body. An assistant's message is sent back either exactly as its
+provider sent it (`verbatim`) or as plain parts that any provider can read.
 """
 
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -31,7 +33,7 @@ class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How the model picks its words. None and empty values leave it to the model's default.
+    """How the model picks its words and its calls. None and empty values leave it to the model's default.
 
     `extra` holds further fields of the request body, by name or dotted path, which are sent as they are.
     """
@@ -40,7 +42,64 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
     stop: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=16)] = ()
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    parallel_tool_calls: bool | None = None
+    """Whether a reply may have several tool calls."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class ContextMode(StrEnum):
+    """How many thoughts are sent back."""
+
+    KEEP = "keep"
+    """As many as the provider accepts."""
+    STRIP = "strip"
+    """Only those the provider requires."""
+    PROVIDER_DEFAULT = "provider_default"
+    """Those the provider recommends."""
+
+
+OnUnavailable = Literal["error", "warn"]
+Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
+
+
+class RequestOptions(Sampling, frozen=True, omit_defaults=True, kw_only=True):
+    """How a question is to be answered. A default value leaves it to the agent, then to the model.
+
+    A new option is a field here. All that has options derives from this class, or is merged with it.
+    """
+
+    system: str = ""
+    """The system prompt."""
+    thinking: str | int | None = None
+    """A level, a number of tokens, or `off`."""
+    on_thinking_unavailable: OnUnavailable = "error"
+    """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
+    max_tokens: Budget | None = None
+    """The maximum number of output tokens, thinking included."""
+    tool_choice: str = ""
+    """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""
+    context_mode: ContextMode | None = None
+    """Which earlier thinking is sent back."""
+    cache: bool = True
+    """Whether to mark what the next request repeats, so that providers bill it at a lower price."""
+
+
+OptionsT = TypeVar("OptionsT", bound=RequestOptions)
+
+
+def options_of(settings: RequestOptions) -> dict[str, Any]:
+    """Return the options alone, by name, for another struct that has them."""
+    return {name: getattr(settings, name) for name in RequestOptions.__struct_fields__}
+
+
+def merge_options(settings: OptionsT, chosen: RequestOptions) -> OptionsT:
+    """Return the settings with the options that `chosen` sets; extra fields are those of both."""
+    defaults = options_of(RequestOptions())
+    changes = {name: value for name, value in options_of(chosen).items() if value != defaults[name]}
+    changes["extra"] = {**settings.extra, **chosen.extra}
+    return msgspec.structs.replace(settings, **changes)
 
 
 class OutputFormat(msgspec.Struct, frozen=True):
@@ -99,6 +158,10 @@ class ToolDefinition(msgspec.Struct, frozen=True):
     parameters: str = '{"type":"object","properties":{}}'
 
 
+CLIENT_TOOL_NAME = r"^[A-Za-z0-9_-]{1,128}$"
+"""The names that a client may give to the tools that it runs."""
+
+
 def assistant_tool_name(name: str) -> str:
     """Return the tool name of an assistant: lower-case letters, digits and underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:64] or "assistant"
@@ -125,6 +188,25 @@ class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
     name: str = ""
     failed: bool = False
     images: tuple[Image, ...] = ()
+
+
+class TurnRequest(RequestOptions, frozen=True, omit_defaults=True, kw_only=True):
+    """A question: the messages that one turn answers, who answers them, and how.
+
+    Results answer calls of the turn before, so they come before the prompt.
+    """
+
+    messages: tuple[UserMessage | ToolMessage, ...] = ()
+    model: str = ""
+    """Empty for the model of the agent, then of the session."""
+    agent: str = ""
+    """The id or name of the agent; empty for that of the session, if it has one."""
+    tools: tuple[ToolDefinition, ...] = ()
+    """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
+    replaces: str = ""
+    """The id of a turn whose question this one replaces: it is asked from before that turn, which is kept."""
+    follows: str = ""
+    """The id of the turn that this one follows; empty for the newest one."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -186,17 +268,22 @@ class CacheMarks(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     key: str = ""
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class RouteSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The options of a request as one route takes them."""
+
+    tool_choice: str = ""
+    thinking: ThinkingParameters = ThinkingParameters()
+    max_tokens: int | None = None
+    sampling: Sampling = Sampling()
+    output: OutputFormat | None = None
+    stream: bool = True
+
+
+class Request(RouteSettings, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a dialect needs to build a request body."""
 
     model: str
     messages: tuple[Message, ...]
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
-    tool_choice: str = ""
-    thinking: ThinkingParameters = ThinkingParameters()
-    max_tokens: int | None = None
-    sampling: Sampling = Sampling()
-    output: OutputFormat | None = None
     cache: CacheMarks = CacheMarks()
-    stream: bool = True

@@ -82,7 +82,7 @@ class CacheForm(StrEnum):
     """A key that all requests of a conversation share, so that they reach the same machine."""
 
 
-SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed")
+SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed", "parallel_tool_calls")
 REFUSED_WHEN_UNBOUNDED = ("temperature", "top_p")
 """Sampling parameters that a model does not take with its `unbounded_effort`."""
 

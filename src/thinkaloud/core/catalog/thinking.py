@@ -5,19 +5,15 @@ that cannot be honoured exactly becomes a note: what, why, and what was sent ins
 available at all is an error, or a note with `on_unavailable="warn"`.
 """
 
-from typing import Literal
-
 from msgspec.structs import replace
 
 from thinkaloud.core.canon import ThinkingNotOffered
-from thinkaloud.core.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
+from thinkaloud.core.canon.requests import OnUnavailable, ThinkingLevel, ThinkingParameters, ThinkingSetting
 from thinkaloud.core.catalog.budgets import check_budget, clamp_budget, with_answer_room
 from thinkaloud.core.catalog.catalog import THINKING_SUFFIX
 from thinkaloud.core.catalog.levels import LEVEL_BUDGETS, level_for, nearest_word, weakest_word
 from thinkaloud.core.catalog.routing import ASSUMED_FACT
 from thinkaloud.core.catalog.rows import Model, Route, ThinkingControl, ThinkingSupport, ThinkingVisibility
-
-OnUnavailable = Literal["error", "warn"]
 
 _EFFORT_CONTROLS = (ThinkingControl.ADAPTIVE, ThinkingControl.EFFORT, ThinkingControl.LEVEL)
 _OFF_SETTINGS: dict[str, tuple[str, ThinkingParameters]] = {

@@ -1,5 +1,6 @@
 """Builds the next request from a conversation, and reports what was sent, withheld or transformed."""
 
+from thinkaloud.core.canon.requests import ContextMode
 from thinkaloud.core.context.build import BuiltRequest, build, fingerprint
 from thinkaloud.core.context.context import (
     AnsweredTurn,
@@ -12,7 +13,6 @@ from thinkaloud.core.context.context import (
 )
 from thinkaloud.core.context.replay_rules import (
     BuildOptions,
-    ContextMode,
     UnsupportedThoughts,
     supports_thinking_blocks,
 )

@@ -20,6 +20,7 @@ from thinkaloud.core.canon.requests import (
     Image,
     Message,
     Request,
+    RouteSettings,
     ToolCall,
     ToolDefinition,
     UserMessage,
@@ -142,18 +143,14 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         builder.turns_without_thought,
         drops=builder.replay_rules.drops_blocks,
     )
+    settings = {name: getattr(options, name) for name in RouteSettings.__struct_fields__}
     request = Request(
+        **settings | {"thinking": ask},
         model=route.model_id,
         messages=tuple(builder.messages),
         system=conversation.system,
         tools=conversation.tools,
-        tool_choice=options.tool_choice,
-        thinking=ask,
-        max_tokens=options.max_tokens,
-        sampling=options.sampling,
-        output=options.output,
         cache=place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
-        stream=options.stream,
     )
     replaced = builder.inputs_replaced.items()
     notes = (*notes, *(replaced_note(route.model_id, kind, count) for kind, count in replaced))

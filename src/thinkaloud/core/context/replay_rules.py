@@ -10,25 +10,12 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import assert_never
 
-import msgspec
-
 from thinkaloud.core.canon import SealForm
-from thinkaloud.core.canon.requests import OutputFormat, Sampling, ThinkingParameters
+from thinkaloud.core.canon.requests import ContextMode, RouteSettings
 from thinkaloud.core.catalog.catalog import without_vendor
 from thinkaloud.core.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
 from thinkaloud.core.context.context import AnsweredTurn
 from thinkaloud.core.context.history import SentTurn
-
-
-class ContextMode(StrEnum):
-    """How many thoughts are sent back."""
-
-    KEEP = "keep"
-    """As many as the provider accepts."""
-    STRIP = "strip"
-    """Only those the provider requires."""
-    PROVIDER_DEFAULT = "provider_default"
-    """Those the provider recommends."""
 
 
 class UnsupportedThoughts(StrEnum):
@@ -41,18 +28,12 @@ class UnsupportedThoughts(StrEnum):
     """Add a short note to the next user message."""
 
 
-class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
+class BuildOptions(RouteSettings, frozen=True, kw_only=True):
     """All settings of the next request except the conversation."""
 
     mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
-    thinking: ThinkingParameters = ThinkingParameters()
-    max_tokens: int | None = None
-    tool_choice: str = ""
-    sampling: Sampling = Sampling()
-    output: OutputFormat | None = None
     cache: bool = True
-    stream: bool = True
 
 
 _VERSION_LABEL = re.compile(r"(?:[-@:](?:latest|preview.*|exp.*|v?\d{4,}.*))?")

@@ -15,9 +15,11 @@ import msgspec
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import (
+    CLIENT_TOOL_NAME,
     File,
     Image,
-    Sampling,
+    OnUnavailable,
+    RequestOptions,
     ToolCall,
     ToolDefinition,
     ToolMessage,
@@ -59,22 +61,15 @@ class Thread(StrEnum):
     """The same, and the request has only what is new. `continues` names the last response."""
 
 
-class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asks for."""
+class ClientRequest(RequestOptions, frozen=True, kw_only=True):
+    """What a client asks for: the conversation as it keeps it, and the options that it set."""
 
     model: str
     steps: tuple[ClientStep, ...]
-    system: str = ""
+    on_thinking_unavailable: OnUnavailable = "warn"
     tools: tuple[ToolDefinition, ...] = ()
-    tool_offers: dict[str, bool] = {}
+    tool_offers: dict[str, bool] = msgspec.field(default_factory=dict)
     """Tools that were withdrawn (False) or offered again during the conversation, by name."""
-    tool_choice: str = ""
-    thinking: str | int | None = None
-    """A level, a number of tokens or "off"; None leaves it to the model."""
-    max_tokens: int | None = None
-    sampling: Sampling = Sampling()
-    output_schema: dict[str, Any] | None = None
-    """The JSON Schema that the answer must match."""
     stream: bool = False
     include_usage: bool = True
     refers_to_ids: bool = False
@@ -84,7 +79,7 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     thread: Thread = Thread.NONE
     text_tools: frozenset[str] = frozenset()
     """The names of tools that take plain text instead of JSON (`custom` tools of OpenAI)."""
-    client_ids: dict[str, str] = {}
+    client_ids: dict[str, str] = msgspec.field(default_factory=dict)
     """Ids of the client that the response repeats, where its format has them."""
     ignored: tuple[str, ...] = ()
     """Fields that are not honoured."""
@@ -176,7 +171,6 @@ _WITHOUT_EFFECT = frozenset(
 _NEUTRAL_VALUES = frozenset((b"null", b"false", b"0", b"0.0", b'""', b"[]", b"{}"))
 _DEFAULT_VALUES = {
     "modalities": b'["text"]',
-    "parallel_tool_calls": b"true",
     "truncation": b'"disabled"',
     "verbosity": b'"medium"',
 }
@@ -213,7 +207,7 @@ def image_from_url(url: str) -> Image:
 def checked_image(media_type: str, data: str) -> Image:
     """Return an image whose data is base64, or refuse it. Without a type, its first bytes tell it."""
     found = media_type_of(_decoded(data))
-    if not (media_type or found).startswith("image/"):
+    if not _IMAGE_TYPE.fullmatch(media_type or found):
         raise Refused(f"The type {media_type[:40]!r} is no type of an image. Send PNG, JPEG, GIF or WebP.")
     return Image(media_type or found, data)
 
@@ -226,6 +220,7 @@ def checked_pdf(data: str, name: str = "") -> File:
 
 
 PDF = "application/pdf"
+_IMAGE_TYPE = re.compile(r"image/[a-z0-9.+-]{1,40}")
 
 
 def _decoded(data: str) -> bytes:
@@ -235,15 +230,10 @@ def _decoded(data: str) -> bytes:
         raise Refused("The data of an image or a file is not base64. Encode it.") from None
 
 
-def sampling(
-    temperature: float | None = None,
-    top_p: float | None = None,
-    stop: str | Sequence[str] | None = None,
-    seed: int | None = None,
-) -> Sampling:
-    """Return how the model shall pick its words. Values out of range are for the provider to refuse."""
+def stop_sequences(stop: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the texts before which the answer ends."""
     stops = (stop,) if isinstance(stop, str) else tuple(stop or ())
-    return Sampling(temperature=temperature, top_p=top_p, stop=tuple(filter(None, stops)), seed=seed)
+    return tuple(filter(None, stops))
 
 
 def joined_message(
@@ -285,6 +275,10 @@ def json_text(value: Any) -> str:
 
 def tool_definition(name: str, description: str | None, schema: msgspec.Raw) -> ToolDefinition:
     """Return a tool that the client runs; without a schema it takes no arguments."""
+    if not re.search(CLIENT_TOOL_NAME, name):
+        raise Refused(
+            f"The tool name {name[:64]!r} is not valid. Use 1 to 128 ASCII letters, digits, _ and -."
+        )
     definition = ToolDefinition(name, description or "")
     if bytes(schema) in (b"", b"null"):
         return definition

@@ -10,14 +10,17 @@ from thinkaloud.core.canon.requests import Sampling
 from thinkaloud.core.catalog.rows import REFUSED_WHEN_UNBOUNDED, SAMPLING_PARAMETERS, Provider, Route
 from thinkaloud.core.dialects.registry import DIALECTS
 
-_DEFAULT = 1
-"""Temperature 1 and top_p 1 change nothing, so a model that fixes them loses nothing without them."""
+_DEFAULTS = {"temperature": 1, "top_p": 1, "parallel_tool_calls": True}
+"""Values that change nothing, so a model that does not take them loses nothing without them."""
 
 
 def fit_sampling(
-    route: Route, sampling: Sampling, *, thinks: bool, effort: str = ""
+    route: Route, sampling: Sampling, *, thinks: bool, tools: bool, effort: str = ""
 ) -> tuple[Sampling, tuple[str, ...]]:
     """Return the parameters that can be sent with this effort, and a note for each change."""
+    if not tools:
+        # It means nothing without tools, and some APIs refuse it then.
+        sampling = replace(sampling, parallel_tool_calls=None)
     unbounded = route.unbounded(effort)
     notes = []
     for name in SAMPLING_PARAMETERS:
@@ -28,7 +31,7 @@ def fit_sampling(
         if value in (None, ()) or not reason:
             continue
         sampling = replace(sampling, **{name: () if name == "stop" else None})
-        if value != _DEFAULT or name == "seed":
+        if value != _DEFAULTS.get(name):
             notes.append(f"{reason}, so {name} was not sent.")
     return _within_limits(route.provider, sampling, notes)
 

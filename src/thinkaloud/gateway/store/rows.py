@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from thinkaloud.core.canon import NoticeGiven, Seal, Usage
 from thinkaloud.core.canon.events import build_types
-from thinkaloud.core.canon.requests import ThinkingLevel, ToolDefinition
+from thinkaloud.core.canon.requests import Budget, ThinkingLevel, ToolDefinition
 from thinkaloud.core.context import ContextMode
 from thinkaloud.core.transcript import Block, Outcome, Reply
 from thinkaloud.core.view import Policy
@@ -22,7 +22,6 @@ Id = Annotated[str, Meta(max_length=64, description="An id, as it was given out.
 ModelName = Annotated[
     str, Meta(max_length=200, description="`provider/model`, or the name of a model of the catalog.")
 ]
-Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
 
 
 class TurnState(StrEnum):

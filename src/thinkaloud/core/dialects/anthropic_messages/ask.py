@@ -72,7 +72,11 @@ PARAMETER_PATHS = {
     "temperature": "temperature",
     "top_p": "top_p",
     "stop": "stop_sequences",
+    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
 }
+_SET_WITH_TOOLS = ("parallel_tool_calls",)
+"""What is not set at its path like the others: its value is the opposite one, in the tool choice."""
+_VALUE_PATHS = {name: path for name, path in PARAMETER_PATHS.items() if name not in _SET_WITH_TOOLS}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -88,9 +92,9 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         body["system"] = request.system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-        body |= _tool_choice(request.tool_choice)
+        body |= _tool_choice(request)
     _mark_cache(body, messages, request)
-    set_model_options(body, route, request, PARAMETER_PATHS)
+    set_model_options(body, route, request, _VALUE_PATHS)
     if request.output is not None and request.output.schema is not None:
         set_at_path(body, "output_config.format", output_format(request.output.schema))
     if behavior := mismatch_behavior(request):
@@ -157,12 +161,18 @@ def mismatch_behavior(request: Request) -> str:
     return str(dict(request.thinking.template).get("block_binding", ""))
 
 
-def _tool_choice(choice: str) -> JsonDict:
+def _tool_choice(request: Request) -> JsonDict:
+    choice, one_call = request.tool_choice, request.sampling.parallel_tool_calls is False
+    if not choice and one_call:
+        choice = TOOL_CHOICE_AUTO
     if not choice:
         return {}
-    if choice in _TOOL_CHOICES:
-        return {"tool_choice": {"type": _TOOL_CHOICES[choice]}}
-    return {"tool_choice": {"type": "tool", "name": choice}}
+    fields: JsonDict = {"type": _TOOL_CHOICES.get(choice, "tool")}
+    if choice not in _TOOL_CHOICES:
+        fields["name"] = choice
+    if one_call and choice != TOOL_CHOICE_NONE:
+        fields["disable_parallel_tool_use"] = True
+    return {"tool_choice": fields}
 
 
 def _assistant_message(message: AssistantMessage) -> object:

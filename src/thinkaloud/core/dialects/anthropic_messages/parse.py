@@ -23,7 +23,7 @@ from thinkaloud.core.dialects.client_request import (
     ignored_fields,
     image_from_url,
     joined_message,
-    sampling,
+    stop_sequences,
     thinking_level,
     tool_definition,
     unsupported_part,
@@ -136,9 +136,12 @@ def parse_request(data: bytes) -> ClientRequest:
         tools=_own_tools(all_tools),
         tool_offers={_changed_name(change): offered for offered, change in changes},
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=_parallel_tool_calls(body.tool_choice),
         thinking=_thinking(body),
         max_tokens=body.max_tokens,
-        sampling=sampling(body.temperature, body.top_p, body.stop_sequences),
+        temperature=body.temperature,
+        top_p=body.top_p,
+        stop=stop_sequences(body.stop_sequences),
         output_schema=_output_schema(body),
         stream=bool(body.stream),
         refers_to_ids=thread.type is not Thread.NONE,
@@ -268,3 +271,8 @@ def _tool_choice(choice: Any) -> str:
     if choice.get("type") == "tool" and isinstance(name, str):
         return name
     return _TOOL_CHOICES.get(str(choice.get("type")), "")
+
+
+def _parallel_tool_calls(choice: Any) -> bool | None:
+    disabled = choice.get("disable_parallel_tool_use") if isinstance(choice, dict) else None
+    return not disabled if isinstance(disabled, bool) else None

@@ -59,6 +59,7 @@ PARAMETER_PATHS = {
     "top_p": "top_p",
     "stop": "stop",
     "seed": "seed",
+    "parallel_tool_calls": "parallel_tool_calls",
 }
 
 

@@ -17,7 +17,7 @@ from thinkaloud.core.dialects.client_request import (
     image_from_url,
     joined_message,
     json_text,
-    sampling,
+    stop_sequences,
     thinking_level,
     tool_definition,
     unsupported_part,
@@ -98,6 +98,7 @@ class _Body(msgspec.Struct):
     messages: list[_Message]
     tools: list[_Tool] | None = None
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     stream: bool | None = None
@@ -132,9 +133,13 @@ def parse_request(data: bytes) -> ClientRequest:
             if tool.function is not None
         ),
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=body.parallel_tool_calls,
         thinking=_thinking(body),
         max_tokens=body.max_completion_tokens or body.max_tokens,
-        sampling=sampling(body.temperature, body.top_p, body.stop, body.seed),
+        temperature=body.temperature,
+        top_p=body.top_p,
+        stop=stop_sequences(body.stop),
+        seed=body.seed,
         output_schema=_output_schema(body.response_format),
         stream=bool(body.stream),
         include_usage=bool(body.stream_options and body.stream_options.include_usage),

@@ -35,6 +35,7 @@ PARAMETER_PATHS = {
     "max_tokens": "max_output_tokens",
     "temperature": "temperature",
     "top_p": "top_p",
+    "parallel_tool_calls": "parallel_tool_calls",
 }
 
 

@@ -22,7 +22,6 @@ from thinkaloud.core.dialects.client_request import (
     joined_message,
     json_text,
     merged_answers,
-    sampling,
     thinking_level,
     tool_definition,
     unsupported_part,
@@ -94,6 +93,7 @@ class _Body(msgspec.Struct):
     instructions: str | None = None
     tools: list[_Tool] | None = None
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     max_output_tokens: int | None = None
     stream: bool | None = None
     reasoning: _Reasoning | None = None
@@ -132,9 +132,11 @@ def parse_request(data: bytes) -> ClientRequest:
         ),
         text_tools=frozenset(tool.name for tool in text_tools),
         tool_choice=_tool_choice(body.tool_choice),
+        parallel_tool_calls=body.parallel_tool_calls,
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
-        sampling=sampling(body.temperature, body.top_p),
+        temperature=body.temperature,
+        top_p=body.top_p,
         output_schema=_output_schema(body.text or _TextOptions()),
         stream=bool(body.stream),
         refers_to_ids=body.store is not False,

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.client.prepared_request import Options, parse_thinking, prepare, require_key
+from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.core.canon import Entry, Refused
-from thinkaloud.core.canon.requests import ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.core.dialects.client_request import ClientAnswer, ClientRequest, Thread
+from thinkaloud.core.canon.requests import (
+    RequestOptions,
+    ToolDefinition,
+    ToolMessage,
+    TurnRequest,
+    UserMessage,
+    options_of,
+)
+from thinkaloud.core.dialects.client_request import ClientAnswer, ClientRequest, Thread, joined_message
 from thinkaloud.gateway.server.compatible.history import (
     ClientExchange,
     ClientHistory,
@@ -26,22 +33,18 @@ from thinkaloud.gateway.server.compatible.history import (
     results_for,
 )
 from thinkaloud.gateway.server.http.errors import ThreadBusy, ThreadNotFound
-from thinkaloud.gateway.server.schemas.agents import ToolBody
-from thinkaloud.gateway.server.schemas.sessions import FileBody, ImageBody, NewTurn, ToolResult
 from thinkaloud.gateway.server.streams.entry_feed import EntryFeed
+from thinkaloud.gateway.server.turns.prepare import HeldTools, read_options
 from thinkaloud.gateway.server.turns.registry import ClientTurn
-from thinkaloud.gateway.server.turns.turn_options import HeldTools, StoredOptions
 from thinkaloud.gateway.store.log import finish
 from thinkaloud.gateway.store.log.archive import decode_entries, log_lines
 from thinkaloud.gateway.store.queries import sessions
 from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest, find_answers, normalized_texts
+from thinkaloud.gateway.store.queries.turns import NewTurnRow, StartedTurn, find_answers, normalized_texts
 from thinkaloud.gateway.store.rows import Owner, Role, Session, SessionClient, TurnRow
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
-
-_options_decoder = msgspec.json.Decoder(StoredOptions)
 
 MAX_COPIED_ANSWERS = 2000
 """The most answers of a client's history that are copied into a new session."""
@@ -77,7 +80,7 @@ class _Thread(NamedTuple):
 class _PreparedCopy(NamedTuple):
     """An exchange, ready to be saved."""
 
-    request: TurnRequest
+    request: NewTurnRow
     finished: finish.FinishedTurn
 
 
@@ -92,9 +95,9 @@ async def start_client_turn(
     history = read_history(request.steps)
     held = None if request.thread is Thread.NONE else HeldTools(request.tools, request.tool_offers)
     if not history.exchanges and not request.continues:
-        body = _new_turn(request, history, None)
+        turn_request = _turn_request(request, history, None)
         client_turn = ClientTurn(history.fingerprint, feed, held)
-        return await gateway.turns.start_in_new_session(owner, body, client, client_turn)
+        return await gateway.turns.start_in_new_session(owner, turn_request, client, client_turn)
     # Refuse a model that cannot be asked before anything is copied.
     require_key(prepare("", model=request.model, options=Options(catalog=gateway.catalog)).route)
     request = await _with_referenced_answers(gateway, owner, request)
@@ -112,12 +115,12 @@ async def start_client_turn(
             pass  # a second request of the same conversation, at the same time: it gets its own session
     if branched := await _branch_history(gateway, owner, history):
         session, last, follows = branched
-        body = _new_turn(request, history, last, follows=follows)
-        return await gateway.turns.start(session, body, client_turn=client_turn)
+        turn_request = _turn_request(request, history, last, follows=follows)
+        return await gateway.turns.start(session, turn_request, client_turn=client_turn)
     async with _hidden_session(gateway, owner, request.model, client, history) as session:
         last = await _copy_history(gateway, owner, session, history)
-        body = _new_turn(request, history, last)
-        return await gateway.turns.start(session, body, client_turn=client_turn)
+        turn_request = _turn_request(request, history, last)
+        return await gateway.turns.start(session, turn_request, client_turn=client_turn)
 
 
 async def _with_referenced_answers(gateway: "Gateway", owner: Owner, request: ClientRequest) -> ClientRequest:
@@ -214,17 +217,13 @@ def _find_thread(conn: Connection, owner: Owner, turn_id: str) -> _Thread | None
     named = _remembered(conn, owner, (), (turn_id,))
     if not named:
         return None
-    options = _stored_options(named[0].row)
+    options = read_options(named[0].row)
     held, holder = options.held, turn_id
     if held is not None and held.turn:
         holder = held.turn
         rows = find_answers(conn, owner, (), (holder,))
-        held = _stored_options(rows[0][0]).held if rows else None
+        held = read_options(rows[0][0]).held if rows else None
     return None if held is None else _Thread(named[0], options.system, held, holder)
-
-
-def _stored_options(row: TurnRow) -> StoredOptions:
-    return _options_decoder.decode(row.wishes or "{}")
 
 
 def _merged(held: Iterable[ToolDefinition], sent: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
@@ -241,8 +240,8 @@ async def _follow(
     session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, last.row))
     if session is None:
         raise sessions.SessionGone("The session of this conversation was deleted. Send the request again.")
-    body = _new_turn(request, history, last, follows=last.row.id)
-    return await gateway.turns.start(session, body, client_turn=client_turn)
+    turn_request = _turn_request(request, history, last, follows=last.row.id)
+    return await gateway.turns.start(session, turn_request, client_turn=client_turn)
 
 
 def _find_last(conn: Connection, owner: Owner, history: ClientHistory) -> RememberedTurn | None:
@@ -280,61 +279,32 @@ def _remembered(
     ]
 
 
-def _new_turn(
+def _turn_request(
     request: ClientRequest, history: ClientHistory, last: RememberedTurn | None, *, follows: str = ""
-) -> NewTurn:
+) -> TurnRequest:
+    """Return what is new in a client's request. Its prompts are one message, after the tool results."""
     answer = history.exchanges[-1].answer if history.exchanges else ClientAnswer()
     asked = results_for(last, answer, history.asked)
+    results = [step for step in asked if isinstance(step, ToolMessage)]
     prompts = [step for step in asked if isinstance(step, UserMessage)]
-    setting = parse_thinking(request.thinking)
-    body = NewTurn(
-        prompt="\n\n".join(prompt.text for prompt in prompts if prompt.text),
-        images=tuple(
-            ImageBody(media_type=image.media_type, data=image.data)
-            for prompt in prompts
-            for image in prompt.images
-        ),
-        files=tuple(
-            FileBody(media_type=file.media_type, data=file.data, name=file.name)
-            for prompt in prompts
-            for file in prompt.files
-        ),
-        tool_results=tuple(
-            ToolResult(
-                call_id=step.call_id,
-                result=step.result,
-                name=step.name,
-                failed=step.failed,
-                images=tuple(
-                    ImageBody(media_type=image.media_type, data=image.data) for image in step.images
-                ),
-            )
-            for step in asked
-            if isinstance(step, ToolMessage)
-        ),
-        follows=follows,
-        model=request.model,
-        system=request.system,
-        thinking=setting.level or setting.budget_tokens,
-        on_thinking_unavailable="warn",
-        max_tokens=request.max_tokens,
-        output_schema=request.output_schema,
-        **msgspec.structs.asdict(request.sampling),
-        tools=tuple(
-            ToolBody(
-                name=tool.name,
-                description=tool.description,
-                parameters=msgspec.json.decode(tool.parameters, type=dict[str, object]),
-            )
-            for tool in request.offered_tools
-        ),
-        tool_choice=request.tool_choice,
+    prompt = joined_message(
+        [prompt.text for prompt in prompts],
+        [image for prompt in prompts for image in prompt.images],
+        [file for prompt in prompts for file in prompt.files],
     )
+    options = options_of(request)
     try:
-        # The bounds of the fields hold for every client.
-        return msgspec.convert(msgspec.to_builtins(body), NewTurn)
+        # The bounds of the options hold for every client.
+        msgspec.convert(options, RequestOptions)
     except msgspec.ValidationError as error:
         raise Refused(f"The request cannot be carried out: {error}.") from None
+    return TurnRequest(
+        **options,
+        messages=(*results, prompt) if prompt.text.strip() or prompt.images or prompt.files else (*results,),
+        model=request.model,
+        tools=request.offered_tools,
+        follows=follows,
+    )
 
 
 @asynccontextmanager
@@ -446,7 +416,7 @@ def _prepare_copy(
         entries = [Entry(seq, event) for seq, event in enumerate(events)]
     else:
         entries = list(decode_entries(lines))
-    request = TurnRequest(
+    request = NewTurnRow(
         messages=asked,
         model=match.row.model if match else session.model,
         agent=match.row.agent if match else "",

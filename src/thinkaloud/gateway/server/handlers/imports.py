@@ -38,7 +38,7 @@ from thinkaloud.gateway.store.log.finish import FinishedTurn
 from thinkaloud.gateway.store.queries import sessions, turns
 from thinkaloud.gateway.store.queries.delete import delete_hidden
 from thinkaloud.gateway.store.queries.messages import answer_rows
-from thinkaloud.gateway.store.queries.turns import TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow
 from thinkaloud.gateway.store.rows import Session, SessionClient, TitleSource
 from thinkaloud.gateway.store.search.index import index_rest
 
@@ -144,7 +144,7 @@ class _Import:
         if imported.key and imported.key in self._known:
             self._saved.append(self._known[imported.key])
             return 0
-        request = TurnRequest(
+        request = NewTurnRow(
             messages=imported.asked,
             model=imported.model,
             provider=imported.provider,

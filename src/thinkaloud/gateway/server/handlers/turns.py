@@ -30,7 +30,7 @@ async def start(request: RouteRequest) -> RouteResponse:
     """Start a turn (202), or return the one that the same request started before (200)."""
     session = request_session(request)
     started = await request.gateway.turns.start(
-        session, request.body, request.headers.get("idempotency-key", "")
+        session, request.body.turn_request(), request.headers.get("idempotency-key", "")
     )
     summary = turn_summary(started.turn, session.id)
     return RouteResponse(content=summary, status=ACCEPTED if started.new else 200)

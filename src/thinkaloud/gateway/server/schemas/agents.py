@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from thinkaloud.core.canon.requests import ToolDefinition
+from thinkaloud.core.canon.requests import CLIENT_TOOL_NAME, ToolDefinition
 from thinkaloud.gateway.store.rows import AgentSettings
 
 
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A tool that the model may call."""
 
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+    name: Annotated[str, Meta(pattern=CLIENT_TOOL_NAME)]
     description: Annotated[str, Meta(max_length=100_000)] = ""
     parameters: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of the arguments."""

@@ -3,7 +3,7 @@
 No struct exposes an integer key of the store or a secret. Unknown fields in a request are refused.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -11,9 +11,18 @@ from msgspec import UNSET, Meta, UnsetType
 from thinkaloud.agents.prices import Cost
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.core.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
-from thinkaloud.core.canon.requests import File, Image, Sampling, ThinkingLevel
-from thinkaloud.core.catalog.thinking import OnUnavailable
-from thinkaloud.core.context import ContextMode
+from thinkaloud.core.canon.requests import (
+    Budget,
+    ContextMode,
+    File,
+    Image,
+    RequestOptions,
+    ThinkingLevel,
+    ToolMessage,
+    TurnRequest,
+    UserMessage,
+    options_of,
+)
 from thinkaloud.core.export import ThinkingStyle
 from thinkaloud.core.transcript import Approval, BlockStatus, Outcome
 from thinkaloud.core.view import (
@@ -28,10 +37,8 @@ from thinkaloud.core.view import (
     ThinkingBlock,
 )
 from thinkaloud.gateway.server.schemas.agents import ToolBody
-from thinkaloud.gateway.store.queries.values import storable
 from thinkaloud.gateway.store.rows import (
     DEFAULT_EXPAND_KEY,
-    Budget,
     Id,
     ModelName,
     RenderMode,
@@ -169,6 +176,11 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     failed: bool = False
     images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
 
+    def message(self) -> ToolMessage:
+        """Return the result as part of a model request."""
+        images = tuple(image_body.image() for image_body in self.images)
+        return ToolMessage(self.call_id, self.result, self.name, self.failed, images)
+
 
 class FileBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A PDF file or a recording sent with the prompt."""
@@ -179,10 +191,10 @@ class FileBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def file(self) -> File:
         """Return the file as part of a model request."""
-        return File(self.media_type, self.data, storable(self.name))
+        return File(self.media_type, self.data, self.name)
 
 
-class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewTurn(RequestOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn to start: a prompt, results of the tools that the previous turn called, or both."""
 
     prompt: str = ""
@@ -190,26 +202,29 @@ class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     files: Annotated[tuple[FileBody, ...], Meta(max_length=20)] = ()
     tool_results: Annotated[tuple[ToolResult, ...], Meta(max_length=200)] = ()
     replaces: Id = ""
-    """A turn whose question this one replaces: it is asked from before that turn, which is kept."""
     follows: Id = ""
-    """The turn that this one follows. Empty means the newest one."""
     model: ModelName = ""
     agent: Id = ""
     system: Annotated[str, Meta(max_length=MIB, description="The system prompt; empty for the agent's.")] = ""
     thinking: ThinkingLevel | Budget | None = None
-    """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
-    on_thinking_unavailable: OnUnavailable = "error"
-    """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
-    max_tokens: Budget | None = None
-    """The maximum number of output tokens, thinking included."""
     tools: Annotated[tuple[ToolBody, ...], Meta(max_length=1000)] = ()
-    """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
     tool_choice: Annotated[str, Meta(max_length=128)] = ""
-    """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
-    output_schema: dict[str, Any] | None = None
-    """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""
-    context_mode: ContextMode | None = None
-    """Which earlier thinking is sent back. Null means the agent's setting, then the preferences."""
+
+    def turn_request(self) -> TurnRequest:
+        """Return the request for the turn."""
+        images = tuple(image_body.image() for image_body in self.images)
+        files = tuple(file_body.file() for file_body in self.files)
+        message = UserMessage(self.prompt, images, files)
+        prompt = (message,) if self.prompt.strip() or images or files else ()
+        return TurnRequest(
+            **options_of(self),
+            messages=(*(tool_result.message() for tool_result in self.tool_results), *prompt),
+            model=self.model,
+            agent=self.agent,
+            tools=tuple(tool.definition() for tool in self.tools),
+            replaces=self.replaces,
+            follows=self.follows,
+        )
 
 
 class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from thinkaloud.gateway.store.engine.database import Query
 from thinkaloud.gateway.store.queries import turns
 from thinkaloud.gateway.store.queries.keys import KeyReserve
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow, StartedTurn
 from thinkaloud.gateway.store.queries.values import new_id
 from thinkaloud.gateway.store.rows import Session
 
@@ -33,7 +33,7 @@ class FirstTurns:
         return self._gateway.database.exclusive and self._gateway.log.saved
 
     async def start(
-        self, open_session: OpenSession, request: TurnRequest
+        self, open_session: OpenSession, request: NewTurnRow
     ) -> tuple[StartedTurn, Query[object]]:
         """Return the turn, and the change that saves it with its session."""
         session_key, turn_key = await self._key_reserve.take()

@@ -15,26 +15,28 @@ from sqlalchemy import Connection
 
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
-from thinkaloud.agents.prepare import prepare_first
-from thinkaloud.agents.spec import Agent, RunLimits, assemble, bare_model
+from thinkaloud.agents.loop import prepare_reply
+from thinkaloud.agents.spec import Agent, RunLimits, apply_request, assemble, bare_model
 from thinkaloud.agents.tools import Tool
-from thinkaloud.client.prepared_request import PreparedRequest, merge_sampling, parse_thinking
+from thinkaloud.client.prepared_request import PreparedRequest, parse_thinking
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import (
+    ContextMode,
     File,
     Image,
-    Sampling,
+    RequestOptions,
     ThinkingLevel,
+    ToolDefinition,
     ToolMessage,
+    TurnRequest,
     UserMessage,
     message_parts,
+    options_of,
 )
 from thinkaloud.core.catalog import Catalog
-from thinkaloud.core.catalog.thinking import OnUnavailable
-from thinkaloud.core.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
+from thinkaloud.core.context import REASONS, AnsweredTurn, SendStatus, Step, steps_of
 from thinkaloud.gateway.server.http.errors import PayloadTooLarge
 from thinkaloud.gateway.server.http.limits import GatewayLimits
-from thinkaloud.gateway.server.schemas.sessions import NewTurn
 from thinkaloud.gateway.server.turns.preferences import PreferenceStore
 from thinkaloud.gateway.store.queries import agents, turns
 from thinkaloud.gateway.store.queries.messages import messages_of, turn_of
@@ -159,6 +161,37 @@ _STEPS_PREPARED_INLINE = 40
 _files_decoder = msgspec.json.Decoder(tuple[File, ...])
 
 
+class HeldTools(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The tools of a client that does not send them with every request."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    offers: dict[str, bool] = {}
+    """As in `ClientRequest.tool_offers`."""
+    turn: str = ""
+    """The id of an earlier turn that holds all this. Empty if this one does."""
+
+
+class StoredOptions(RequestOptions, frozen=True, omit_defaults=True):
+    """The options of a request as they are stored with its turn, to resume it when it was suspended."""
+
+    held: HeldTools | None = None
+
+
+_options_encoder = msgspec.json.Encoder()
+_options_decoder = msgspec.json.Decoder(StoredOptions)
+
+
+def write_options(request: TurnRequest, held: HeldTools | None) -> str:
+    """Return the options of a request as JSON. The choice of a tool is left out, as the tools are."""
+    options = options_of(request) | {"tool_choice": ""}
+    return _options_encoder.encode(StoredOptions(**options, held=held)).decode()
+
+
+def read_options(row: TurnRow) -> StoredOptions:
+    """Return the options that are stored with a turn."""
+    return _options_decoder.decode(row.wishes or "{}")
+
+
 class SessionContext(msgspec.Struct, frozen=True):
     """What the store holds for the next turn of a session."""
 
@@ -229,100 +262,71 @@ def attached_to(message: StoredMessage) -> tuple[tuple[Image, ...], tuple[File, 
     return message_parts(_files_decoder.decode(message.images) if message.images else ())
 
 
-def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
-    """Return the messages of a request, tool results first, because they answer calls made before the prompt.
+def storable_messages(request: TurnRequest, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
+    """Return the messages of a request as they are stored, or refuse them.
 
     The model gets exactly the text that is stored. If one byte differed, the provider would reject the
     signatures of later thinking.
     """
-    results = tuple(
-        ToolMessage(
-            storable(tool_result.call_id),
-            storable(tool_result.result),
-            storable(tool_result.name),
-            tool_result.failed,
-            tuple(image_body.image() for image_body in tool_result.images),
-        )
-        for tool_result in body.tool_results
-    )
-    images = tuple(image_body.image() for image_body in body.images)
-    files = tuple(file_body.file() for file_body in body.files)
-    message = UserMessage(storable(body.prompt), images, files)
-    prompt = (message,) if body.prompt.strip() or images or files else ()
-    if not results and not prompt:
+    messages = tuple(map(_storable_message, request.messages))
+    if not messages:
         raise Refused(
             "The request has neither a prompt nor a tool result. Send a message with text, an image, a file "
             "or a tool result."
         )
-    if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
+    texts = (message.text if isinstance(message, UserMessage) else message.result for message in messages)
+    if sum(map(len, texts)) > limits.prompt_chars:
         raise PayloadTooLarge(
             f"The prompt and the tool results are longer than {limits.prompt_chars:,} characters "
             "(limit prompt_chars). Shorten them, or raise the limit."
         )
-    return (*results, *prompt)
+    return messages
 
 
-def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
+def _storable_message(message: UserMessage | ToolMessage) -> UserMessage | ToolMessage:
+    if isinstance(message, UserMessage):
+        files = tuple(File(file.media_type, file.data, storable(file.name)) for file in message.files)
+        return UserMessage(storable(message.text), message.images, files)
+    return ToolMessage(
+        storable(message.call_id),
+        storable(message.result),
+        storable(message.name),
+        message.failed,
+        message.images,
+    )
+
+
+def with_preferred_thinking(request: TurnRequest, context: SessionContext) -> TurnRequest:
     """Return the request with the user's preferred thinking, if nothing else says how much to think."""
     preferred = context.preferences.thinking
-    if body.thinking is not None or context.agent or not preferred:
-        return body
+    if request.thinking is not None or context.agent or not preferred:
+        return request
     thinking = parse_thinking(preferred)
-    return msgspec.structs.replace(body, thinking=thinking.level or thinking.budget_tokens)
+    return msgspec.structs.replace(request, thinking=thinking.level or thinking.budget_tokens)
 
 
-async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
+async def resolve_agent(gateway: "Gateway", request: TurnRequest, context: SessionContext) -> Agent:
     """Return the agent for a turn, with the settings of the request applied."""
-    requested_thinking = body.thinking
-    client_tools = tuple(tool.definition() for tool in body.tools)
     if context.agent:
         agent = await assemble_agent(gateway, context.owner, context.agent, context.agents)
-        thinking = agent.thinking if requested_thinking is None else requested_thinking
-        mode = _context_mode(body, agent.context_mode, context)
-        return msgspec.structs.replace(
-            agent,
-            model=body.model or agent.model,
-            system=body.system or agent.system,
-            thinking=thinking,
-            context_mode=mode,
-            max_tokens=body.max_tokens or agent.max_tokens,
-            client_tools=(*agent.client_tools, *client_tools),
-            tool_choice=body.tool_choice,
-            sampling=merge_sampling(agent.sampling, body),
-            output_schema=body.output_schema or agent.output_schema,
-        )
-    return msgspec.structs.replace(
-        bare_model(
-            _require_model(body.model or context.model or context.preferences.model or gateway.settings.model)
-        ),
-        system=body.system,
-        thinking=requested_thinking,
-        max_tokens=body.max_tokens,
-        client_tools=client_tools,
-        tool_choice=body.tool_choice,
-        sampling=merge_sampling(Sampling(), body),
-        output_schema=body.output_schema,
-        context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
-    )
+    else:
+        model = request.model or context.model or context.preferences.model or gateway.settings.model
+        agent = bare_model(_require_model(model))
+    agent = apply_request(agent, request)
+    # In an agent, `provider_default` means unset, so the preferences apply.
+    if request.context_mode is None and agent.context_mode in (None, ContextMode.PROVIDER_DEFAULT):
+        agent = msgspec.structs.replace(agent, context_mode=context.preferences.context_mode)
+    return agent
 
 
 async def prepare_request(
-    agent: Agent,
-    steps: tuple[Step, ...],
-    first_new_step: int,
-    catalog: Catalog,
-    on_thinking_unavailable: OnUnavailable = "error",
-) -> tuple[Agent, PreparedRequest]:
-    """Build the request, or refuse it. The new messages begin at step `first_new_step`.
-
-    Return the agent as well: without thinking, if the model cannot think and that is not refused.
-    """
-    build = partial(
-        prepare_first, agent, steps, catalog=catalog, on_thinking_unavailable=on_thinking_unavailable
-    )
-    agent, request = build() if len(steps) < _STEPS_PREPARED_INLINE else await asyncio.to_thread(build)
-    _refuse_unsent_results(request, steps, first_new_step)
-    return agent, request
+    agent: Agent, steps: tuple[Step, ...], first_new_step: int, catalog: Catalog
+) -> PreparedRequest:
+    """Build the request, or refuse it. The new messages begin at step `first_new_step`."""
+    build = partial(prepare_reply, agent, steps, catalog=catalog)
+    prepared = build() if len(steps) < _STEPS_PREPARED_INLINE else await asyncio.to_thread(build)
+    _refuse_unsent_results(prepared, steps, first_new_step)
+    return prepared
 
 
 def _require_model(name: str) -> str:
@@ -332,13 +336,6 @@ def _require_model(name: str) -> str:
         "No model is set: not in the request, the agent, the session or the gateway. Send `model`; "
         "GET /api/models lists the known models."
     )
-
-
-def _context_mode(body: NewTurn, agent_mode: ContextMode, context: SessionContext) -> ContextMode:
-    """Return the context mode. `provider_default` in an agent means unset, so the preferences apply."""
-    if body.context_mode is not None:
-        return body.context_mode
-    return context.preferences.context_mode if agent_mode is ContextMode.PROVIDER_DEFAULT else agent_mode
 
 
 def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], first_new_step: int) -> None:

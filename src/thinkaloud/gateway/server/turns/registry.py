@@ -25,23 +25,24 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.canon.requests import ToolMessage, TurnRequest, UserMessage, options_of
 from thinkaloud.core.context import Step
 from thinkaloud.gateway.server.http.errors import Conflict, TooManyRequests
-from thinkaloud.gateway.server.schemas.sessions import NewTurn
 from thinkaloud.gateway.server.streams.entry_feed import EntryFeed
 from thinkaloud.gateway.server.streams.thought_filter import used_prompts
 from thinkaloud.gateway.server.turns.first_turns import FirstTurns, OpenSession
 from thinkaloud.gateway.server.turns.prepare import (
+    HeldTools,
     SessionContext,
     load_context,
     prepare_request,
-    request_messages,
+    read_options,
     resolve_agent,
+    storable_messages,
     with_preferred_thinking,
+    write_options,
 )
 from thinkaloud.gateway.server.turns.running_turn import RunningTurn, TurnPlan, entries_so_far
-from thinkaloud.gateway.server.turns.turn_options import HeldTools, TurnOptions, turn_options
 from thinkaloud.gateway.store.log.archive import last_seq
 from thinkaloud.gateway.store.log.commands import CommandKind, TurnCommand
 from thinkaloud.gateway.store.log.finish import INTERRUPTED
@@ -50,7 +51,7 @@ from thinkaloud.gateway.store.queries import turns
 from thinkaloud.gateway.store.queries.agents import prompts_for
 from thinkaloud.gateway.store.queries.branches import parent_of_next
 from thinkaloud.gateway.store.queries.sessions import NewClientSession, create_for_client
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow, StartedTurn
 from thinkaloud.gateway.store.rows import Owner, Session, SessionClient, TurnRow, TurnState
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
-_encode_json = msgspec.json.Encoder().encode
-_options_decoder = msgspec.json.Decoder(TurnOptions)
 
 TURN_ENDED = "This turn has ended. Read the turn to see its state."
 CANCELLED = TurnEnded(Finish.CANCELLED)
@@ -109,7 +108,7 @@ class TurnRegistry:
     async def start(
         self,
         session: Session,
-        body: NewTurn,
+        request: TurnRequest,
         idempotency_key: str = "",
         client_turn: ClientTurn | None = None,
     ) -> StartedTurn:
@@ -119,30 +118,30 @@ class TurnRegistry:
         starts.
         """
         gateway = self._gateway
-        digest = hashlib.sha256(_encode_sorted(body)).digest() if idempotency_key else b""
-        messages = request_messages(body, gateway.settings.limits)
+        digest = hashlib.sha256(_encode_sorted(request)).digest() if idempotency_key else b""
+        messages = storable_messages(request, gateway.settings.limits)
         async with self._session_locks.setdefault(session.key, asyncio.Lock()):
             context = await gateway.database.read(
                 lambda conn: (
                     turns.find_repeated(conn, session, idempotency_key, digest)
-                    or self._load_next(conn, session, body)
+                    or self._load_next(conn, session, request)
                 )
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
-            request = TurnRequest(
+            row = NewTurnRow(
                 messages=messages,
-                model=body.model,
+                model=request.model,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
                 client_history=client_turn.history if client_turn else b"",
             )
-            return await self._start(lambda conn, key: session, context, body, request, client_turn)
+            return await self._start(lambda conn, key: session, context, request, row, client_turn)
 
     async def start_in_new_session(
         self,
         owner: Owner,
-        body: NewTurn,
+        request: TurnRequest,
         client: SessionClient,
         client_turn: ClientTurn,
     ) -> StartedTurn:
@@ -151,44 +150,44 @@ class TurnRegistry:
         Where no other process writes turns, the turn runs before that commit, which is the first of its log.
         """
         gateway = self._gateway
-        messages = request_messages(body, gateway.settings.limits)
+        messages = storable_messages(request, gateway.settings.limits)
         preferences = gateway.preferences.read_local(owner)
         if preferences is None:
             preferences = await gateway.database.read(lambda conn: gateway.preferences.read(conn, owner))
         context = SessionContext(owner, "", (), "", {}, preferences, None)
-        request = TurnRequest(
-            messages=messages, model=body.model, client_history=client_turn.history, first=True
+        row = NewTurnRow(
+            messages=messages, model=request.model, client_history=client_turn.history, first=True
         )
         question, now_ms = turns.question_of(messages), gateway.now_ms()
 
         def create(conn: Connection, key: int | None) -> Session:
-            new = NewClientSession(model=body.model, client=client, question=question, key=key)
+            new = NewClientSession(model=request.model, client=client, question=question, key=key)
             return create_for_client(conn, owner, new, now_ms)
 
-        return await self._start(create, context, body, request, client_turn)
+        return await self._start(create, context, request, row, client_turn)
 
     async def _start(
         self,
         open_session: OpenSession,
         context: SessionContext,
-        body: NewTurn,
         request: TurnRequest,
+        row: NewTurnRow,
         client_turn: ClientTurn | None,
     ) -> StartedTurn:
         gateway = self._gateway
         gateway.refuse_new()
-        steps = (*context.steps, *request.messages)
-        body, agent, prepared_request = await self._prepare(body, context, steps)
-        request = msgspec.structs.replace(
-            request,
+        steps = (*context.steps, *row.messages)
+        request, agent, prepared_request = await self._prepare(request, context, steps)
+        row = msgspec.structs.replace(
+            row,
             model=agent.model,
             agent=context.agent,
             assistants=await self._agents_in_turn(context.owner, agent),
             provider=prepared_request.route.provider.name,
             prefix=prepared_request.prefix,
-            wishes=_encode_json(turn_options(body, client_turn.held if client_turn else None)).decode(),
+            wishes=write_options(request, client_turn.held if client_turn else None),
             parent=context.parent,
-            normalized_texts=await _normalize(request.messages),
+            normalized_texts=await _normalize(row.messages),
         )
         plan = TurnPlan(agent, steps, prepared_request, feed=client_turn.feed if client_turn else None)
         user = context.owner.user
@@ -196,14 +195,14 @@ class TurnRegistry:
         started = None
         try:
             allowed = self._turn_counts[user] <= gateway.settings.limits.running_turns_per_user
-            if request.first and self._first_turns.may_start:
+            if row.first and self._first_turns.may_start:
                 if not allowed:
                     raise self._too_many_turns()
-                started, save_start = await self._first_turns.start(open_session, request)
+                started, save_start = await self._first_turns.start(open_session, row)
                 plan = msgspec.structs.replace(plan, save_start=save_start)
             else:
                 started = await gateway.database.write_short(
-                    lambda conn: self._save_new_turn(conn, open_session(conn, None), request, allowed=allowed)
+                    lambda conn: self._save_new_turn(conn, open_session(conn, None), row, allowed=allowed)
                 )
         finally:
             if started is None or not started.new:
@@ -218,33 +217,31 @@ class TurnRegistry:
             "running_turns_per_user). Wait until one ends, or cancel one."
         )
 
-    def _load_next(self, conn: Connection, session: Session, body: NewTurn) -> SessionContext:
+    def _load_next(self, conn: Connection, session: Session, request: TurnRequest) -> SessionContext:
         """Load the context of a new turn: the conversation up to the turn that it follows."""
-        parent = parent_of_next(conn, session, replaces=body.replaces, follows=body.follows)
-        return load_context(conn, session, body.agent, self._gateway.preferences, parent)
+        parent = parent_of_next(conn, session, replaces=request.replaces, follows=request.follows)
+        return load_context(conn, session, request.agent, self._gateway.preferences, parent)
 
     async def _prepare(
-        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
-    ) -> tuple[NewTurn, Agent, PreparedRequest]:
+        self, request: TurnRequest, context: SessionContext, steps: tuple[Step, ...]
+    ) -> tuple[TurnRequest, Agent, PreparedRequest]:
         """Return the request to the model, and what of the preferences it follows.
 
         Preferred thinking is for all models, so one that cannot think that way is asked without it.
         """
-        preferred = with_preferred_thinking(body, context)
+        preferred = with_preferred_thinking(request, context)
         try:
             return preferred, *await self._prepare_as_asked(preferred, context, steps)
         except (ThinkingNotOffered, BudgetTooSmall):
-            if preferred == body:
+            if preferred == request:
                 raise
-        return body, *await self._prepare_as_asked(body, context, steps)
+        return request, *await self._prepare_as_asked(request, context, steps)
 
     async def _prepare_as_asked(
-        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
+        self, request: TurnRequest, context: SessionContext, steps: tuple[Step, ...]
     ) -> tuple[Agent, PreparedRequest]:
-        agent = await resolve_agent(self._gateway, body, context)
-        return await prepare_request(
-            agent, steps, len(context.steps), self._gateway.catalog, body.on_thinking_unavailable
-        )
+        agent = await resolve_agent(self._gateway, request, context)
+        return agent, await prepare_request(agent, steps, len(context.steps), self._gateway.catalog)
 
     async def _agents_in_turn(self, owner: Owner, agent: Agent) -> tuple[str, ...]:
         """Return whose rules about thinking a turn follows besides those of its agent.
@@ -299,16 +296,13 @@ class TurnRegistry:
 
     async def _prepare_stored(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
-        stored_options = _options_decoder.decode(row.wishes or "{}")
-        body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(stored_options))
+        request = TurnRequest(**options_of(read_options(row)), model=row.model, agent=row.agent)
         context = await gateway.database.read(
             lambda conn: load_context(conn, session, row.agent, gateway.preferences, row.parent)
         )
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
-        agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
-        agent, prepared_request = await prepare_request(
-            agent, steps, len(steps), gateway.catalog, body.on_thinking_unavailable
-        )
+        agent, steps = await resolve_agent(gateway, request, context), (*context.steps, *messages)
+        prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
         return TurnPlan(agent, steps, prepared_request)
 
     async def cancel(self, turn: TurnRow) -> bool:
@@ -390,12 +384,12 @@ class TurnRegistry:
             running_turn.task.cancel()
 
     def _save_new_turn(
-        self, conn: Connection, session: Session, turn_request: TurnRequest, *, allowed: bool
+        self, conn: Connection, session: Session, new_row: NewTurnRow, *, allowed: bool
     ) -> StartedTurn:
         """Save a turn. It is `allowed` if the user does not run too many in this process."""
         now_ms, limits = self._gateway.now_ms(), self._gateway.settings.limits
         writer = self._gateway.node.id
-        started = turns.start_turn(conn, session, turn_request, now_ms=now_ms, writer=writer)
+        started = turns.start_turn(conn, session, new_row, now_ms=now_ms, writer=writer)
         if allowed and started.new and not self._gateway.database.exclusive:
             # Other processes run turns of this user too, and only the database counts all of them.
             allowed = turns.running_of(conn, session.owner.user) <= limits.running_turns_per_user

@@ -24,7 +24,7 @@ from thinkaloud.gateway.store.log.archive import (
 )
 from thinkaloud.gateway.store.queries import turns
 from thinkaloud.gateway.store.queries.messages import AnswerRows, answer_rows, write_message
-from thinkaloud.gateway.store.queries.turns import StartedTurn, TurnRequest
+from thinkaloud.gateway.store.queries.turns import NewTurnRow, StartedTurn
 from thinkaloud.gateway.store.rows import Owner, Session, TurnState
 from thinkaloud.gateway.store.schema import sessions, unindexed
 from thinkaloud.gateway.store.schema import turns as turn_rows
@@ -138,7 +138,7 @@ def save_lines(
 
 
 def save_imported(
-    conn: Connection, session: Session, request: TurnRequest, finished: FinishedTurn, *, created_ms: int
+    conn: Connection, session: Session, request: NewTurnRow, finished: FinishedTurn, *, created_ms: int
 ) -> StartedTurn:
     """Save an imported turn, which has ended already. A turn that the session has already is left alone."""
     started = turns.start_turn(conn, session, request, now_ms=created_ms, writer="")

@@ -78,7 +78,7 @@ class IdempotencyConflict(Refused):
     """The idempotency key was used for a different request."""
 
 
-class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
+class NewTurnRow(msgspec.Struct, frozen=True, kw_only=True):
     """The messages that start a turn, and the agent and model that answer."""
 
     messages: tuple[UserMessage | ToolMessage, ...]
@@ -117,7 +117,7 @@ class StartedTurn(msgspec.Struct, frozen=True):
 
 
 def start_turn(
-    conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str
+    conn: Connection, session: Session, request: NewTurnRow, *, now_ms: int, writer: str
 ) -> StartedTurn:
     """Insert a turn and its messages. The caller's transaction makes it all or nothing."""
     position = 0
@@ -156,7 +156,7 @@ def start_turn(
 
 
 def new_turn(
-    request: TurnRequest, session: int, *, now_ms: int, position: int = 0, parent: int | None = None
+    request: NewTurnRow, session: int, *, now_ms: int, position: int = 0, parent: int | None = None
 ) -> TurnRow:
     """Return the turn of a request as it starts, before it is saved."""
     return TurnRow(
