@@ -13,9 +13,8 @@ from tests.cli.environment import UserHome
 from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 
-from thinkaloud.cli.commands.ask_stored import _interrupts
+from thinkaloud.cli.commands.ask_turn import interrupts
 from thinkaloud.cli.gateway_client import ServerChoice, open_backend
-from thinkaloud.cli.gateway_client.attach import INSIDE
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.file_lock import (
     FileLock,
@@ -24,7 +23,7 @@ from thinkaloud.gateway.store.engine.file_lock import (
     lock_path,
     publish_address,
 )
-from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question
+from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable, Question
 
 SERVE = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
 SESSIONS_OF_HOME = """
@@ -164,6 +163,6 @@ async def test_hangup_and_termination_cancel_the_turn_like_ctrl_c() -> None:
     """The process is not ended at once: turns of other commands may run in it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         cancelled = asyncio.Event()
-        with _interrupts(cancelled.set):
+        with interrupts(cancelled.set):
             os.kill(os.getpid(), number)
             await asyncio.wait_for(cancelled.wait(), PATIENCE_S)

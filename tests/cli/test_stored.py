@@ -109,7 +109,7 @@ def test_refused_question_leaves_no_empty_session(home: UserHome, capsys: Output
 def test_ask_without_the_server_packages_says_once_that_nothing_is_kept(
     home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thinkaloud.cli.commands.ask_stored.installed", lambda extra: False)
+    monkeypatch.setattr("thinkaloud.cli.commands.ask_turn.installed", lambda extra: False)
     out, err = run(capsys, "ask", "-m", MODEL, "Hi")
     assert out.startswith("Answer number one.")
     assert "Turns are not kept" in err

@@ -23,12 +23,12 @@ from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.settings import database_path, model_name
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path, publish_address
+from thinkaloud.surfaces.chat.backend import INSIDE
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
 
 TOKEN_VARIABLE = "THINKALOUD_TOKEN"
-INSIDE = "inside this process"
 _START_TIMEOUT_S = 60.0
 """How long another process may hold the lock without an address. Migrating a large database takes long."""
 _POLL_S = 0.05

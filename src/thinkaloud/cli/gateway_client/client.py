@@ -18,7 +18,6 @@ from thinkaloud.cli.gateway_client.connection import (
 )
 from thinkaloud.cli.gateway_client.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
-from thinkaloud.client.prepared_request import parse_thinking
 from thinkaloud.core.canon import Entry, Refused, Usage
 from thinkaloud.core.canon.requests import Image
 from thinkaloud.surfaces.chat.backend import (
@@ -34,6 +33,7 @@ from thinkaloud.surfaces.chat.backend import (
     SessionInfo,
     StreamItem,
     TurnCost,
+    TurnInfo,
 )
 
 _PER_PAGE = 200
@@ -47,17 +47,6 @@ def full_name(provider: str, model: str) -> str:
     """Return a model with the provider that serves it, as one can ask for it again."""
     named = not provider or not model or model.startswith(f"{provider}/")
     return model if named else f"{provider}/{model}"
-
-
-class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of a session, without its contents."""
-
-    id: str
-    session: str
-    state: str
-    model: str = ""
-    provider: str = ""
-    created_ms: int = 0
 
 
 class _Consumption(msgspec.Struct):
@@ -391,6 +380,10 @@ def _new_turn(question: Question) -> dict[str, object]:
 
 
 def _thinking(setting: str) -> str | int:
+    if not setting:
+        return ""
+    from thinkaloud.client.prepared_request import parse_thinking  # imports all dialects
+
     parsed = parse_thinking(setting)
     return parsed.level or parsed.budget_tokens or ""
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from thinkaloud.cli.gateway_client.client import GatewayClient, TurnInfo
+from thinkaloud.cli.gateway_client.client import GatewayClient
 from thinkaloud.core.canon import Refused
-from thinkaloud.surfaces.chat.backend import SessionInfo
+from thinkaloud.surfaces.chat.backend import SessionInfo, TurnInfo
 
 LATEST = "latest"
 TURN_PREFIX = "trn_"

@@ -35,6 +35,10 @@ class LiveOutput:
         """Write something that is not part of the turn."""
         self._writer.write_notice(text)
 
+    def leave(self) -> None:
+        """Leave a turn that was not shown to its end. Where it runs, it may still end in any way."""
+        self._writer.erase_status()
+
     def remember(self) -> None:
         """Keep what the user chose with the key, if the settings say that it is remembered."""
         if not self.toggled:
