@@ -3,7 +3,7 @@
 from thinkaloud.core.transcript.callbacks import Callbacks, Handler
 from thinkaloud.core.transcript.end_events import events_to_end_blocks, events_to_end_turn
 from thinkaloud.core.transcript.reducer import apply, fold, fold_entries
-from thinkaloud.core.transcript.timing import ThinkingTime, thinking_time
+from thinkaloud.core.transcript.timing import ReplayTimeline, ThinkingTime, thinking_time
 from thinkaloud.core.transcript.turn import (
     CALL_KINDS,
     PAUSE_TURN,
@@ -27,6 +27,7 @@ __all__ = [
     "Ending",
     "Handler",
     "Outcome",
+    "ReplayTimeline",
     "Reply",
     "ThinkingTime",
     "Turn",
