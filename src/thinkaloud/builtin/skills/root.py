@@ -11,9 +11,9 @@ from thinkaloud.builtin.arithmetic import Calculated, typed
 from thinkaloud.builtin.asked import asked_value
 from thinkaloud.builtin.narrate import calculated_lines, number_text
 from thinkaloud.builtin.question import Conclusion, Reading, Skill, Verdict
+from thinkaloud.builtin.skills.compare import MAX_DIGITS
 from thinkaloud.builtin.words import Language, Unsolvable, exact_text, phrase, plain_number
 
-MAX_DIGITS = 30
 MAX_DEGREE = 10
 PLACES = 6
 """Decimal places of a root that is no fraction."""

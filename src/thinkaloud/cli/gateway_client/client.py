@@ -36,7 +36,7 @@ from thinkaloud.surfaces.chat.backend import (
     TurnInfo,
 )
 
-_PER_PAGE = 200
+PER_PAGE = 200
 _START_ATTEMPTS = 3
 """A turn is started with an idempotency key, so that a request whose response was lost may be repeated."""
 _REPLAY_ATTEMPTS = 5
@@ -212,7 +212,7 @@ class GatewayClient:
         path, after = f"/api/sessions/{session}/messages", ""
         while True:
             page = await self.connection.fetch(
-                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after, branch=branch
+                path, _MessagePage, entries="true", limit=PER_PAGE, after=after, branch=branch
             )
             for message in page.items:
                 messages.setdefault(message.turn, []).append(message)
@@ -289,7 +289,7 @@ class GatewayClient:
     async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
         """Find words in prompts, answers and tools, and in thoughts if asked for."""
         page = await self.connection.fetch(
-            "/api/search", _HitPage, q=words, scope=_SCOPES[thoughts], limit=_PER_PAGE
+            "/api/search", _HitPage, q=words, scope=_SCOPES[thoughts], limit=PER_PAGE
         )
         return page.items
 
@@ -327,7 +327,7 @@ class GatewayClient:
         agents: list[_Agent] = []
         after = ""
         while True:
-            page = await self.connection.fetch("/api/agents", _AgentPage, limit=_PER_PAGE, after=after)
+            page = await self.connection.fetch("/api/agents", _AgentPage, limit=PER_PAGE, after=after)
             agents += [*page.own, *page.items]
             if not page.next:
                 return [Responder(id=row.id, name=row.name, description=row.description) for row in agents]

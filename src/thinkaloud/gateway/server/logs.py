@@ -17,9 +17,9 @@ from typing import TextIO
 
 import msgspec
 
+from thinkaloud.client.keys import MASK
 from thinkaloud.gateway.server.log_queue import QueuedHandler
 
-MASK = "***"
 FIELDS = ("method", "route", "status", "ms", "user", "error_id")
 """The extra fields of a log record that are written. All others are dropped."""
 

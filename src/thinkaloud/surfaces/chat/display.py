@@ -11,6 +11,13 @@ from thinkaloud.surfaces.chat.error_words import error_text
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
 
+LINK_SCHEMES = ("http", "https", "mailto")
+"""The addresses that a link of an answer opens."""
+QUESTION_LIMIT = 4_000
+"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
+GATEWAY_CHECK_S = 5.0
+"""How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
+
 
 class Display:
     """The policy and the words that every widget draws with. A surface sets `texts` to words of its own."""

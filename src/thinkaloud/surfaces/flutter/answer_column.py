@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 import flet as ft
 
 from thinkaloud.core.view.text import unclosed_fence
+from thinkaloud.surfaces.chat.display import LINK_SCHEMES
 from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
 from thinkaloud.surfaces.flutter.screen_text import PIECE_CHARACTERS, readable, screen_text
 
 LONGEST_PART = 4 * PIECE_CHARACTERS
 """A part is cut at the end of a line if no paragraph has ended before this size."""
-LINK_SCHEMES = ("http", "https", "mailto")
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 

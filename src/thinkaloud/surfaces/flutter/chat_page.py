@@ -16,6 +16,7 @@ from thinkaloud.core.view import Policy
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.chat_state import ChatState
+from thinkaloud.surfaces.chat.display import GATEWAY_CHECK_S
 from thinkaloud.surfaces.flutter import page_flows
 from thinkaloud.surfaces.flutter.composer_row import ApprovalCard, ComposerRow
 from thinkaloud.surfaces.flutter.exchange_column import ExchangeColumn
@@ -33,7 +34,6 @@ WIDE = 840
 """Pixels from which the list stands beside the conversation."""
 TEXT_WIDTH = 820
 EXCHANGES_SHOWN = 30
-GATEWAY_CHECK_S = 5.0
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,15 +6,13 @@ import flet as ft
 
 from thinkaloud.core.canon import Entry
 from thinkaloud.surfaces.chat.chat_session import ChatTurn
+from thinkaloud.surfaces.chat.display import QUESTION_LIMIT
 from thinkaloud.surfaces.flutter.icon_action import IconAction
 from thinkaloud.surfaces.flutter.isolated_control import IsolatedControl
 from thinkaloud.surfaces.flutter.row_controls import MUTED
 from thinkaloud.surfaces.flutter.screen_text import screen_text
 from thinkaloud.surfaces.flutter.turn_column import TurnColumn
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
-
-QUESTION_LIMIT = 4_000
-"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
 
 
 class ExchangeColumn(IsolatedControl, ft.Column):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-KIB = 1024
+from thinkaloud.core.wire.frames import KIB
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):

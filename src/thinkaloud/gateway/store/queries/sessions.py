@@ -20,8 +20,8 @@ from thinkaloud.gateway.store.queries.texts import bounded_text, storable
 from thinkaloud.gateway.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import messages, sessions, turns, unindexed
 from thinkaloud.gateway.store.search import search
+from thinkaloud.importers.files import MAX_TITLE_CHARACTERS
 
-MAX_TITLE_CHARACTERS = 200
 _LONGEST_IMPORT_MS = 60 * 60 * 1000
 _TAGGED_BLOCK = re.compile(r"\s*<([A-Za-z][A-Za-z_-]{0,40})>.*?</\1>\s*", re.DOTALL)
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from thinkaloud.core.canon import Entry
 from thinkaloud.surfaces.chat.backend import FoundText
 from thinkaloud.surfaces.chat.chat_session import ChatTurn
-from thinkaloud.surfaces.chat.display import Display
+from thinkaloud.surfaces.chat.display import QUESTION_LIMIT, Display
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.text.line_view import TallStylesCache
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
@@ -21,8 +21,6 @@ from thinkaloud.surfaces.tui.turn_view import TurnView
 
 _ROWS_ABOVE_FOUND = 3
 """Rows that stay above words that were found, so that they are read in their context."""
-QUESTION_LIMIT = 4_000
-"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
 
 
 class QuestionView(Static, can_focus=True):

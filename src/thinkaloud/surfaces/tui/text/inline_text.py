@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
+from thinkaloud.surfaces.chat.display import LINK_SCHEMES
 from thinkaloud.surfaces.tui.text.sections import Span
 
-LINK_SCHEMES = ("http", "https", "mailto")
 _LITERALS = {"softbreak": " ", "hardbreak": "\n"}
 
 
