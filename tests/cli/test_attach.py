@@ -15,7 +15,9 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.cli.commands.ask_turn import interrupts
 from thinkaloud.cli.gateway_client import ServerChoice, open_backend
-from thinkaloud.core.canon import Refused
+from thinkaloud.cli.gateway_client.transport import GatewayRequest, GatewayResponse, HttpTransport
+from thinkaloud.cli.settings import BUILTIN_MODEL
+from thinkaloud.core.canon import Entry, Refused, TurnEnded
 from thinkaloud.gateway.store.engine.file_lock import (
     FileLock,
     LockHolder,
@@ -58,6 +60,24 @@ async def test_gateway_inside_the_process_keeps_sessions_for_the_next_one(home: 
     assert lock_holder(lock_path(home.folder / "thinkaloud.db")) is None
     async with open_backend() as client:
         assert [row.id for row in (await client.sessions())[0]] == [session.id]
+
+
+@in_event_loop
+async def test_gateway_inside_the_process_is_asked_without_a_socket(
+    home: UserHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: HttpTransport, url: str, request: GatewayRequest) -> GatewayResponse:
+        raise AssertionError(f"{request.method} {request.path} was sent to {url}")
+
+    monkeypatch.setattr(HttpTransport, "send", refuse)
+    async with open_backend() as client:
+        session = await client.create_session(model=BUILTIN_MODEL)
+        turn = await client.ask(session.id, Question(prompt="What is 2 + 2?"))
+        items = [item async for item in client.stream(turn)]
+        with pytest.raises(Refused, match="No such"):
+            await client.connection.send("GET", "/api/nothing")
+    assert isinstance(items[-1], Entry)
+    assert isinstance(items[-1].event, TurnEnded)
 
 
 @in_event_loop

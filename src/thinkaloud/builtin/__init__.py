@@ -3,13 +3,25 @@
 It searches, and its thinking is the true trace of that search. `run_solver` serves it like any other
 provider; `solve` and `check` do the same without a server.
 
+Every name is imported on first use: the HTTP server takes long to import, and tools need only arithmetic.
+
 It imports only `loopback`. Read first: `solver.py`, `search.py`, `skills/__init__.py`.
 """
 
-from thinkaloud.builtin.checker import check
-from thinkaloud.builtin.question import Connections, LocalServer, ProviderKey, SolverEnvironment, Verdict
-from thinkaloud.builtin.server import SolverServer, run_solver
-from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thinkaloud.builtin.checker import check
+    from thinkaloud.builtin.question import (
+        Connections,
+        LocalServer,
+        ProviderKey,
+        SolverEnvironment,
+        Verdict,
+    )
+    from thinkaloud.builtin.server import SolverServer, run_solver
+    from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
 
 __all__ = [
     "Connections",
@@ -24,3 +36,19 @@ __all__ = [
     "run_solver",
     "solve",
 ]
+
+_MODULES = {
+    "checker": ("check",),
+    "question": ("Connections", "LocalServer", "ProviderKey", "SolverEnvironment", "Verdict"),
+    "server": ("SolverServer", "run_solver"),
+    "solver": ("SolverReply", "SolverToolCall", "solve"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            value: object = getattr(import_module(f"thinkaloud.builtin.{module}"), name)
+            globals()[name] = value  # the next access does not come here
+            return value
+    raise AttributeError(f"module 'thinkaloud.builtin' has no attribute {name!r}")

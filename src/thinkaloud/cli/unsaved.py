@@ -2,19 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 
 import msgspec
 
 from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.run import Run, RunContext
-from thinkaloud.agents.spec import Agent, agent_tree, bare_model
-from thinkaloud.cli.settings import names_builtin_model, user_agents, with_builtin_model
+from thinkaloud.agents.spec import Agent, bare_model
+from thinkaloud.cli.settings import user_agents
 from thinkaloud.client.prepared_request import merge_sampling
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import Entry, Finish, Refused, TurnEnded, TurnStarted
 from thinkaloud.core.canon.requests import UserMessage
-from thinkaloud.core.catalog import Catalog, Route
+from thinkaloud.core.catalog import Route
 from thinkaloud.core.transcript import events_to_end_turn
 from thinkaloud.surfaces.chat.backend import INSIDE, Question, StreamItem, TurnInfo
 
@@ -23,7 +23,8 @@ from thinkaloud.surfaces.chat.backend import INSIDE, Question, StreamItem, TurnI
 async def open_unsaved(question: Question) -> AsyncIterator[tuple["UnsavedTurn", TurnInfo]]:
     """Start a turn and yield it. It is stopped at the end of the block."""
     message = UserMessage(question.prompt, question.images, question.files)
-    async with _open_agent(question) as agent, _open_catalog(agent) as catalog:
+    catalog = load_catalog()
+    async with _open_agent(question) as agent:
         agent, first_request = prepare_first(
             agent,
             (message,),
@@ -139,9 +140,3 @@ def _with_settings(agent: Agent, question: Question) -> Agent:
         sampling=merge_sampling(agent.sampling, question.sampling),
         output_schema=question.output_schema or agent.output_schema,
     )
-
-
-def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
-    catalog = load_catalog()
-    needed = any(names_builtin_model(member.model) for member in agent_tree(agent))
-    return with_builtin_model(catalog) if needed else nullcontext(catalog)
