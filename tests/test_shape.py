@@ -30,6 +30,13 @@ NOUNS_IN_ING = {
 }
 """Names of modules that end in -ing and are nouns; all others are gerunds."""
 
+REPEATED_CONSTANTS = {
+    "BINDING_BETA": "a simulator states by itself what its provider demands",
+    "EFFORTS_TO_HIGH": "each simulator states by itself what its provider accepts",
+    "MAX_NUMBER": "the numbers of a puzzle and of a made-up value have nothing in common",
+    "TABLE": "the SQL of each database stands beside the name of the table",
+}
+"""Constants that may stand in two modules with the same value, and why."""
 PARALLEL_PACKAGES = {"dialects", "simulators"}
 """Packages whose modules have the same parts on purpose: every dialect has a `Reader`."""
 
@@ -122,6 +129,31 @@ def lines_of(path: Path) -> int:
     return len(path.read_text("utf-8").splitlines())
 
 
+def constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name, without its underscore, and the value of each constant whose value says something."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if value is None or not is_literal(value) or is_trivial(value):
+            continue
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id.isupper():
+                yield target.id.lstrip("_"), ast.unparse(value)
+
+
+def is_literal(value: ast.expr) -> bool:
+    names = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+    return not any(isinstance(node, names) for node in ast.walk(value))
+
+
+def is_trivial(value: ast.expr) -> bool:
+    """Return whether a value is too small to be a rule: nothing, 0, 1 or a mark of one or two characters."""
+    if not isinstance(value, ast.Constant):
+        return False
+    content = value.value
+    return content in (None, True, False, 0, 1) or (isinstance(content, str | bytes) and len(content) <= 2)
+
+
 def test_every_module_is_within_the_limits() -> None:
     assert MODULES, "no module was found, so nothing was checked"
     violations = []
@@ -146,6 +178,23 @@ def test_public_class_names_are_unique() -> None:
             for name in public_classes(path):
                 modules[name].append(place.as_posix())
     assert {name: places for name, places in modules.items() if len(places) > 1} == {}
+
+
+def test_no_constant_stands_twice() -> None:
+    modules: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in SOURCE.rglob("*.py"):
+        for constant in constants(ast.parse(path.read_text("utf-8"))):
+            modules[constant].append(str(path.relative_to(SOURCE)))
+    repeated = {name: paths for (name, _), paths in modules.items() if len(paths) > 1}
+    assert {name: paths for name, paths in repeated.items() if name not in REPEATED_CONSTANTS} == {}
+    assert set(REPEATED_CONSTANTS) <= set(repeated), "an exception that is no longer needed"
+
+
+def test_constants_are_compared_by_name_and_value() -> None:
+    tree = ast.parse(
+        '_SIZE = 64 * 1024\nSIZE: int = 64 * 1024\nDASH = "-"\nONE = 1.0\nOTHER = SIZE\nname = 77'
+    )
+    assert [*constants(tree)] == [("SIZE", "64 * 1024"), ("SIZE", "64 * 1024")]
 
 
 def test_size_limits_find_what_is_too_large() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -23,8 +24,13 @@ def url_of(port: int) -> str:
 
 
 @asynccontextmanager
-async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> AsyncIterator[int]:
-    """Serves every request with one handler until the block ends; yields the port, a free one for 0."""
+async def listen(
+    handler: Handler, *, port: int = 0, sock: socket.socket | None = None, max_body_bytes: int
+) -> AsyncIterator[int]:
+    """Serves every request with one handler until the block ends; yields the port, a free one for 0.
+
+    `sock` is a socket that listens already, if there is one.
+    """
     app = web.Application(client_max_size=max_body_bytes)
     app.router.add_route("*", "/{path:.*}", handler)
     # A handler is cancelled when its client disconnects, so a stream that nobody reads stops at once.
@@ -33,8 +39,9 @@ async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> Asy
     await runner.setup()
     transports: set[asyncio.BaseTransport] = set()
     try:
+        place: dict[str, Any] = {"host": HOST, "port": port} if sock is None else {"sock": sock}
         server = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(_new_protocol(runner), transports), HOST, port
+            lambda: _Connection(_new_protocol(runner), transports), **place
         )
         try:
             yield server.sockets[0].getsockname()[1]

@@ -13,10 +13,11 @@ from tests.cli.environment import UserHome
 from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 
-from thinkaloud.cli.commands.ask_stored import _interrupts
+from thinkaloud.cli.commands.ask_turn import interrupts
 from thinkaloud.cli.gateway_client import ServerChoice, open_backend
-from thinkaloud.cli.gateway_client.attach import INSIDE
-from thinkaloud.core.canon import Refused
+from thinkaloud.cli.gateway_client.transport import GatewayRequest, GatewayResponse, HttpTransport
+from thinkaloud.cli.settings import BUILTIN_MODEL
+from thinkaloud.core.canon import Entry, Refused, TurnEnded
 from thinkaloud.gateway.store.engine.file_lock import (
     FileLock,
     LockHolder,
@@ -24,7 +25,7 @@ from thinkaloud.gateway.store.engine.file_lock import (
     lock_path,
     publish_address,
 )
-from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question
+from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable, Question
 
 SERVE = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
 SESSIONS_OF_HOME = """
@@ -59,6 +60,24 @@ async def test_gateway_inside_the_process_keeps_sessions_for_the_next_one(home: 
     assert lock_holder(lock_path(home.folder / "thinkaloud.db")) is None
     async with open_backend() as client:
         assert [row.id for row in (await client.sessions())[0]] == [session.id]
+
+
+@in_event_loop
+async def test_gateway_inside_the_process_is_asked_without_a_socket(
+    home: UserHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: HttpTransport, url: str, request: GatewayRequest) -> GatewayResponse:
+        raise AssertionError(f"{request.method} {request.path} was sent to {url}")
+
+    monkeypatch.setattr(HttpTransport, "send", refuse)
+    async with open_backend() as client:
+        session = await client.create_session(model=BUILTIN_MODEL)
+        turn = await client.ask(session.id, Question(prompt="What is 2 + 2?"))
+        items = [item async for item in client.stream(turn)]
+        with pytest.raises(Refused, match="No such"):
+            await client.connection.send("GET", "/api/nothing")
+    assert isinstance(items[-1], Entry)
+    assert isinstance(items[-1].event, TurnEnded)
 
 
 @in_event_loop
@@ -164,6 +183,6 @@ async def test_hangup_and_termination_cancel_the_turn_like_ctrl_c() -> None:
     """The process is not ended at once: turns of other commands may run in it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         cancelled = asyncio.Event()
-        with _interrupts(cancelled.set):
+        with interrupts(cancelled.set):
             os.kill(os.getpid(), number)
             await asyncio.wait_for(cancelled.wait(), PATIENCE_S)

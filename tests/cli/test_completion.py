@@ -12,12 +12,12 @@ import termios
 from pathlib import Path
 
 import pytest
+from scripts.manual import manual_page
 from tests.cli.environment import UserHome
 from tests.patience import PATIENCE_S
 
 from thinkaloud import __version__
 from thinkaloud.cli import main
-from thinkaloud.cli.manual import manual_page
 
 ROOT = Path(__file__).parents[2]
 Output = pytest.CaptureFixture[str]

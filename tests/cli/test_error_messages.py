@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from tests.cli.environment import KEY, UserHome, running_simulator
 
-from thinkaloud.cli import main, prompt
+from thinkaloud.cli import main
+from thinkaloud.cli.commands import ask
 
 ROOT = Path(__file__).parents[2]
 TALK = str(ROOT / "examples/conversation.json")
@@ -101,7 +102,7 @@ def test_command_error_messages(words: list[str], message: str, home: UserHome, 
 def test_prompt_that_is_too_long_names_the_limit_and_what_to_do(
     home: UserHome, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    monkeypatch.setattr(prompt, "read_chunks", lambda name: [b"x" * 5_000_000] * 2)
+    monkeypatch.setattr(ask, "read_chunks", lambda name: [b"x" * 5_000_000] * 2)
     assert main(["ask", "-"]) == 2
     message = capsys.readouterr().err
     assert "Standard input has more than 8,000,000 bytes" in message

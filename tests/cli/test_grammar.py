@@ -10,9 +10,9 @@ import pytest
 from tests.cli.environment import UserHome
 
 from thinkaloud.cli import COMMANDS, main
+from thinkaloud.cli.commands.ask import read_prompt
 from thinkaloud.cli.output.console import colours_wanted, terminal_options
 from thinkaloud.cli.parser import build_parser, command_nodes, parse
-from thinkaloud.cli.prompt import read_prompt
 
 Output = pytest.CaptureFixture[str]
 

@@ -8,10 +8,12 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
+from thinkaloud.core.transcript.timing import MAX_GAP_MS
 
 ROOT = Path(__file__).parents[2]
 RESPONSES = ROOT / "examples/responses"
@@ -203,6 +205,20 @@ def test_replay_keeps_its_recorded_timing() -> None:
     )
     assert time.monotonic() - started >= 12.2 / 20
     assert completed.stdout.startswith(b"Yes")
+
+
+def test_replay_cuts_a_long_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    """A recording has the same pauses as a stored turn."""
+    lines = Path(RECORDED).read_bytes().splitlines()
+    entries = [msgspec.json.decode(line) for line in lines]
+    for entry in entries[3:]:
+        entry["at_ms"] += 3_600_000
+    recording = tmp_path / "hour.ndjson"
+    recording.write_bytes(b"\n".join(map(msgspec.json.encode, entries)))
+    pauses_s: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses_s.append)
+    assert main(["replay", str(recording)]) == 0
+    assert max(pauses_s) == MAX_GAP_MS / 1000
 
 
 def test_replay_refuses_an_invalid_recording(capsys: Output) -> None:

@@ -100,6 +100,12 @@ def test_ask_no_save_keeps_nothing(home: UserHome, capsys: Output) -> None:
     assert not (home.folder / "thinkaloud.db").exists()
 
 
+@pytest.mark.usefixtures("home")
+def test_ask_no_save_with_a_server_is_refused(capsys: Output) -> None:
+    _, err = run(capsys, "ask", "--no-save", "--server", "http://127.0.0.1:9", "Hi", code=2)
+    assert "--no-save asks from this process, and the gateway of --server keeps its turns." in err
+
+
 def test_refused_question_leaves_no_empty_session(home: UserHome, capsys: Output) -> None:
     run(capsys, "ask", "-m", "no/such-model", "Hi", code=2)
     assert sessions(capsys) == []
@@ -109,7 +115,7 @@ def test_refused_question_leaves_no_empty_session(home: UserHome, capsys: Output
 def test_ask_without_the_server_packages_says_once_that_nothing_is_kept(
     home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thinkaloud.cli.commands.ask_stored.installed", lambda extra: False)
+    monkeypatch.setattr("thinkaloud.cli.commands.ask_turn.installed", lambda extra: False)
     out, err = run(capsys, "ask", "-m", MODEL, "Hi")
     assert out.startswith("Answer number one.")
     assert "Turns are not kept" in err

@@ -31,10 +31,10 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, stream
 from thinkaloud.client.api import ResponseReader
-from thinkaloud.client.response import MIB
 from thinkaloud.core.canon import BlockGrew, Event, TurnFailed
 from thinkaloud.core.transcript import BlockStatus, Ending, Turn, fold
 from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
+from thinkaloud.core.wire.frames import MIB
 
 ENTIRE = b"".join(STORY)
 GZIPPED = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")

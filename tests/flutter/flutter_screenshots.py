@@ -195,7 +195,7 @@ def main() -> None:
     folder, *names = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
     wanted = tuple(names) or ("",)
-    chat_page.GATEWAY_CHECK_S = 0.2
+    vars(chat_page)["GATEWAY_CHECK_S"] = 0.2
     site = FletSite()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -27,9 +27,10 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.canon.requests import UserMessage
 from thinkaloud.core.export.record import Exchange, SessionRecord, write_json
+from thinkaloud.core.wire.frames import MIB
 from thinkaloud.gateway.server.files import imports as import_files
 from thinkaloud.gateway.server.http.errors import PayloadTooLarge
-from thinkaloud.gateway.server.http.limits import MIB, GatewayLimits, ProcessLimits
+from thinkaloud.gateway.server.http.limits import GatewayLimits, ProcessLimits
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.rows import Session
 

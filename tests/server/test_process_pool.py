@@ -13,6 +13,7 @@ from tests.patience import PATIENCE_S
 from tests.server.caller import wait_until
 
 from thinkaloud.core.canon import Refused
+from thinkaloud.core.wire.frames import MIB
 from thinkaloud.gateway.server.files.process_pool import Computation, ProcessFailed, ProcessPool
 from thinkaloud.gateway.server.http.errors import (
     BadRequest,
@@ -20,7 +21,7 @@ from thinkaloud.gateway.server.http.errors import (
     ServiceUnavailable,
     TooManyRequests,
 )
-from thinkaloud.gateway.server.http.limits import MIB, ProcessLimits
+from thinkaloud.gateway.server.http.limits import ProcessLimits
 from thinkaloud.importers import DamagedFile
 
 

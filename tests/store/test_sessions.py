@@ -24,6 +24,7 @@ from thinkaloud.gateway.store.queries.values import matches_id
 from thinkaloud.gateway.store.rows import Owner, SearchKind, Session, TitleSource
 from thinkaloud.gateway.store.schema import log, messages, parts, search_rows, turns
 from thinkaloud.gateway.store.search.find import find_hits
+from thinkaloud.importers.files import MAX_TITLE_CHARACTERS
 
 
 @pytest.fixture
@@ -177,7 +178,7 @@ def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text:
     assert sessions.rename(conn, ana, text, "x", NOW_MS) is None
     assert sessions.delete(conn, ana, text) is False
     stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
-    if len(text) > sessions.MAX_TITLE_CHARACTERS:
+    if len(text) > MAX_TITLE_CHARACTERS:
         with pytest.raises(Refused, match="at most 200 characters"):
             sessions.rename(conn, ana, mine.id, text, NOW_MS)
     else:

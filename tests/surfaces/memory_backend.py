@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any
 
 import msgspec
@@ -87,7 +87,7 @@ class MemoryTurn:
         self.say(*thought_and_answer(thought, answer))
         self.end()
 
-    async def stream(self, after: int) -> AsyncIterator[StreamItem]:
+    async def stream(self, after: int) -> AsyncGenerator[StreamItem, None]:
         index = 0
         while True:
             while index < len(self.items):
@@ -197,7 +197,7 @@ class MemoryBackend:
             return new.id
         return self._new_turn(session, question).id
 
-    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
+    def stream(self, turn: str, *, after: int = -1) -> AsyncGenerator[StreamItem, None]:
         return self.turns_by_id[turn].stream(after)
 
     async def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:

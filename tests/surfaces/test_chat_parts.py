@@ -16,6 +16,7 @@ from textual.message import Message
 from thinkaloud.cli.output.words import TEXTS as COMMAND_TEXTS
 from thinkaloud.core.canon import Entry, Refused
 from thinkaloud.core.transcript import fold_entries
+from thinkaloud.core.transcript.timing import MAX_GAP_MS
 from thinkaloud.core.view import LOCALES
 from thinkaloud.surfaces.chat.attachments import MAX_BYTES, image_path, read_attachment
 from thinkaloud.surfaces.chat.backend import Responder
@@ -25,7 +26,7 @@ from thinkaloud.surfaces.flutter.words import TEXTS as FLUTTER_TEXTS
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, Command, completions, read_command
 from thinkaloud.surfaces.tui.screens.help import help_text
 from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
-from thinkaloud.surfaces.tui.screens.replay import MAX_GAP_MS, ReplayPlayer
+from thinkaloud.surfaces.tui.screens.replay import ReplayPlayer
 from thinkaloud.surfaces.tui.screens.terminal_input import TerminalDriver
 from thinkaloud.surfaces.tui.screens.words import TEXTS
 

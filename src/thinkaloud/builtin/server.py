@@ -6,6 +6,7 @@ It has no tokens, so it reports no usage. Thinking is sent in small pieces, at a
 import asyncio
 import math
 import re
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -150,15 +151,22 @@ class SolverServer:
 
 @asynccontextmanager
 async def run_solver(
-    *, pace: float = PACE, port: int = 0, environment: SolverEnvironment | None = None
+    *,
+    pace: float = PACE,
+    port: int = 0,
+    sock: socket.socket | None = None,
+    environment: SolverEnvironment | None = None,
 ) -> AsyncIterator[SolverServer]:
     """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
+
+    `sock` is a socket that listens already, if there is one.
 
     `pace` is how many pieces of thinking are sent per second. `environment` has the clock and the models
     that could be asked; both are read only for a question that needs them.
     """
     server = SolverServer(pace, environment)
-    async with loopback.listen(server.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as server.port:
+    listening = loopback.listen(server.handle, port=port, sock=sock, max_body_bytes=MAX_BODY_BYTES)
+    async with listening as server.port:
         yield server
 
 

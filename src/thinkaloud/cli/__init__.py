@@ -4,7 +4,7 @@ Exit codes: 0 success, 1 the model or its provider failed, 2 the command cannot 
 file is invalid, 130 stopped by Ctrl-C. Only the options of the given command are imported, and nothing heavy
 at the top of this module, so that `--version` and `--help` start fast.
 
-Read first: `parser.py`, `commands/ask.py`, `gateway_client/attach.py`.
+Read first: `parser.py`, `commands/ask_turn.py`, `gateway_client/attach.py`.
 """
 
 import os
@@ -85,7 +85,7 @@ COMMANDS = {
         "Manage the API tokens of a shared gateway's users. The gateway may be running.",
     ),
     "backup": (
-        "backup:add_options",
+        "db:add_backup",
         "copy the database into a file",
         "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The "
         "gateway may be running. To restore, stop it and put the copy in place of thinkaloud.db.",

@@ -29,10 +29,9 @@ _MAX_LINE_BYTES = 4096
 
 
 class PromptedDecision(msgspec.Struct, frozen=True):
-    """The decision on a call, who made it, and the reason if nobody could be asked."""
+    """The decision on a call, and the reason if nobody could be asked."""
 
     granted: bool
-    by: str
     reason: str = ""
 
 
@@ -47,10 +46,10 @@ class ApprovalPrompter:
     async def decide(self, block: Block) -> PromptedDecision:
         """Approve or deny a call."""
         if self._allowed(block.name):
-            return PromptedDecision(True, "--approve")
+            return PromptedDecision(True)
         if (terminal := _open_terminal()) is None:
-            return PromptedDecision(False, "", self._words.text("cli.not_approved", name=block.name))
-        return PromptedDecision(await self._ask(terminal, block), "terminal")
+            return PromptedDecision(False, self._words.text("cli.not_approved", name=block.name))
+        return PromptedDecision(await self._ask(terminal, block))
 
     async def _ask(self, terminal: int, block: Block) -> bool:
         arguments = re.sub(r"\s*\n\s*", " ", clean_json(block.text)).strip() or "{}"

@@ -1,13 +1,16 @@
 """The user's settings, paths, default model and agents; and the built-in model.
 
-The built-in model runs as a server on this machine, only while `with_builtin_model` is open.
+The built-in model runs as a server on this machine, once it is asked and while `with_builtin_model` is open.
 """
 
+import asyncio
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,20 +27,51 @@ BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "builtin/solver"
 
 
-def names_builtin_model(model: str) -> bool:
-    """Return whether a name means the built-in model."""
-    return model.removeprefix(f"{BUILTIN_PROVIDER}/") == BUILTIN_MODEL.removeprefix(f"{BUILTIN_PROVIDER}/")
-
-
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
-    """Run the built-in model and yield the catalog with its address."""
-    from thinkaloud.builtin import SolverEnvironment, run_solver
-    from thinkaloud.client.connections import find_connections
+    """Yield the catalog with the address of the built-in model, which is started by the first request.
 
-    environment = SolverEnvironment(connections=lambda: find_connections(catalog))
-    async with run_solver(environment=environment) as server:
-        yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)
+    Most commands ask another model, or none, and the server takes longer to import than all that they need.
+    """
+    # asyncio sets TCP_NODELAY only on sockets whose protocol is IPPROTO_TCP.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        sock.setblocking(False)
+        task = asyncio.create_task(_serve_builtin_model(catalog, sock), name="thinkaloud-builtin")
+        try:
+            yield catalog.with_base_url(BUILTIN_PROVIDER, f"http://127.0.0.1:{sock.getsockname()[1]}/v1")
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _serve_builtin_model(catalog: Catalog, sock: socket.socket) -> None:
+    with sock:  # also if the server cannot be started: a request must not wait for ever
+        await _first_connection(sock)
+        # In a thread, because a gateway has other turns to stream meanwhile.
+        await asyncio.to_thread(import_module, "thinkaloud.builtin.server")
+        from thinkaloud.builtin import SolverEnvironment, run_solver
+        from thinkaloud.client.connections import find_connections
+
+        environment = SolverEnvironment(connections=lambda: find_connections(catalog))
+        async with run_solver(environment=environment, sock=sock):
+            await asyncio.Event().wait()
+
+
+async def _first_connection(sock: socket.socket) -> None:
+    """Wait until a connection can be accepted. An event loop that cannot tell is not waited for."""
+    loop = asyncio.get_running_loop()
+    connected = asyncio.Event()
+    try:
+        loop.add_reader(sock, connected.set)
+    except NotImplementedError:  # on Windows
+        return
+    try:
+        await connected.wait()
+    finally:
+        loop.remove_reader(sock)
 
 
 def database_path() -> Path:

@@ -15,7 +15,7 @@ import msgspec
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
-from thinkaloud.client.response import MIB, ResponseStream
+from thinkaloud.client.response import ResponseStream
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import (
     BlockEnded,
@@ -40,6 +40,7 @@ from thinkaloud.core.context import Context
 from thinkaloud.core.dialects import Reader, build_request
 from thinkaloud.core.transcript import Turn, apply
 from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
+from thinkaloud.core.wire.frames import MIB
 
 _MAX_EVENT_CHARS = 32 * 1024
 MAX_TEXT_CHARS = 8 * MIB

@@ -23,7 +23,7 @@ _LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 _FALLBACK_LANGUAGE = "en-US"
 _ContextMode = Literal["keep", "strip", "provider_default"]
 """As in `thinkaloud.core.context`, which would triple the time to read the settings."""
-_DISPLAY = "thinking.display."
+DISPLAY_PREFIX = "thinking.display."
 _MAX_CHARACTERS = 256 * 1024
 """A file of settings has a few lines. A larger one would take seconds to parse, in every command."""
 
@@ -79,10 +79,10 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "thinking.context_mode": Setting(_ContextMode, "which earlier thoughts are sent back to models"),
     **{
-        f"{_DISPLAY}{field.name}": Setting(field.type, _DISPLAY_MEANINGS[field.name])
+        f"{DISPLAY_PREFIX}{field.name}": Setting(field.type, _DISPLAY_MEANINGS[field.name])
         for field in msgspec.structs.fields(Policy)
     },
-    f"{_DISPLAY}preset": Setting(Literal[tuple(PRESETS)], _DISPLAY_MEANINGS["preset"]),
+    f"{DISPLAY_PREFIX}preset": Setting(Literal[tuple(PRESETS)], _DISPLAY_MEANINGS["preset"]),
     "chat.theme": Setting(Literal["dark", "light"], "the colours of the chat in a terminal"),
     "page.render": Setting(Literal["markdown", "plain"], "how the page draws the text of thoughts"),
     "page.expand_key": Setting(
@@ -110,9 +110,9 @@ class Config:
         """The display policy: the preset that is set, overridden by the other settings."""
         return read_policy(
             {
-                key.removeprefix(_DISPLAY): value
+                key.removeprefix(DISPLAY_PREFIX): value
                 for key, value in self.values.items()
-                if key.startswith(_DISPLAY)
+                if key.startswith(DISPLAY_PREFIX)
             }
         )
 

@@ -17,12 +17,10 @@ import msgspec
 from thinkaloud.client.errors import ConnectionLost, Stalled, limit_exceeded
 from thinkaloud.client.retry import Timeouts
 from thinkaloud.core.canon import BadFrame, ProviderFault
+from thinkaloud.core.wire.frames import KIB, MIB
 
 if TYPE_CHECKING:
     from thinkaloud.client.connection import HttpResponse
-
-KIB = 1024
-MIB = 1024 * KIB
 
 
 class SizeLimits(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ import msgspec
 
 from thinkaloud.core.canon import Kind, Refused
 from thinkaloud.core.export.record import SessionRecord, Source, block_kinds, turns_of
+from thinkaloud.core.wire.frames import MIB
 from thinkaloud.importers.exchanges import exchanges_of
 from thinkaloud.importers.formats import (
     CLIENTS,
@@ -31,7 +32,6 @@ from thinkaloud.importers.formats import (
 )
 from thinkaloud.importers.json_items import (
     MAX_ITEM_BYTES,
-    MIB,
     DamagedFile,
     Item,
     UnknownFormat,

@@ -12,8 +12,8 @@ import msgspec
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.wire import BOM, repaired_json
+from thinkaloud.core.wire.frames import MIB
 
-MIB = 1024 * 1024
 MAX_ITEM_BYTES = 128 * MIB
 """One conversation of an account, or one line of a log. The longest line seen in a log had 20 MiB."""
 MAX_DEPTH = 900

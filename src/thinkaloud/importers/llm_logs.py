@@ -18,7 +18,8 @@ import msgspec
 from thinkaloud.core.canon import Usage
 from thinkaloud.core.canon.requests import File, ToolMessage, UserMessage, media_type_of, message_parts
 from thinkaloud.core.dialects.client_request import json_text
-from thinkaloud.importers.json_items import MAX_ITEM_BYTES, MIB, DamagedFile
+from thinkaloud.core.wire.frames import MIB
+from thinkaloud.importers.json_items import MAX_ITEM_BYTES, DamagedFile
 from thinkaloud.importers.json_values import array, count, mapping, string, time_ms
 from thinkaloud.importers.replies import ReplyBuilder
 from thinkaloud.importers.source_conversation import (

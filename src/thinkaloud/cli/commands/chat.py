@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from thinkaloud.cli.gateway_client import INSIDE, add_server_options, open_backend, server_choice
+from thinkaloud.cli.gateway_client import add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway_client.find import LATEST, find_session
 from thinkaloud.cli.output.console import EXIT_OK, chosen_colours
 from thinkaloud.cli.settings import model_name, user_config
@@ -19,6 +19,7 @@ from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.view import LOCALES
+from thinkaloud.surfaces.chat.backend import INSIDE
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.chat.question_queue import Change, Questions

@@ -1,4 +1,7 @@
-"""`thinkaloud db copy`: copies a database into another one, from SQLite to PostgreSQL or back."""
+"""`thinkaloud db copy` and `thinkaloud backup`: copy a database into another one, or into a file.
+
+A backup may be made while the gateway runs.
+"""
 
 import argparse
 import asyncio
@@ -8,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkaloud.cli.database import POSTGRES_SCHEMES
+from thinkaloud.cli.database import POSTGRES_SCHEMES, database_url
 from thinkaloud.cli.output.console import EXIT_OK, ProgressLine, add_json_option, print_json
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.output.words import command_words
@@ -127,3 +130,20 @@ def _name(address: str) -> str:
     from thinkaloud.gateway.store.engine.postgres_connect import public_name
 
     return f"the {public_name(address)}"
+
+
+def add_backup(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `backup`."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="the new file; it must not exist")
+    parser.set_defaults(run=_run_backup)
+
+
+def _run_backup(options: argparse.Namespace) -> int:
+    """Write the copy and report its size."""
+    if database_url():
+        raise Refused("Your sessions are in PostgreSQL, which has its own backup. Run: pg_dump")
+    from thinkaloud.gateway.store.engine.sqlite import back_up
+
+    size = back_up(database_path(), options.file)
+    print(clean(f"Copied {database_path()} to {options.file} ({size:,} bytes)."), file=sys.stderr)
+    return EXIT_OK

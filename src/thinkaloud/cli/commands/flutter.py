@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.cli import EXIT_STOPPED
 from thinkaloud.cli.commands.chat import add_chat_options
-from thinkaloud.cli.gateway_client import INSIDE, open_backend, server_choice
+from thinkaloud.cli.gateway_client import open_backend, server_choice
 from thinkaloud.cli.gateway_client.find import LATEST, find_session
 from thinkaloud.cli.output.console import EXIT_OK
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.settings import model_name
+from thinkaloud.surfaces.chat.backend import INSIDE
 
 if TYPE_CHECKING:
     import flet as ft

@@ -18,7 +18,7 @@ from thinkaloud.cli.output.console import (
 )
 from thinkaloud.core.canon import Entry, Event, NotAResponse, TurnFailed, TurnStarted
 from thinkaloud.core.dialects import AUTO, DIALECTS, Reader
-from thinkaloud.core.transcript import Turn, fold
+from thinkaloud.core.transcript import ReplayTimeline, Turn, fold
 from thinkaloud.core.view import Words, gateway_answer, thinking_block
 from thinkaloud.surfaces.terminal import clean, clean_json
 
@@ -177,11 +177,12 @@ def _run_replay(options: argparse.Namespace) -> int:
         return print_error(f"{options.file} is empty. Record a turn with `thinkaloud ask --format ndjson`.")
     print(clean(words.text("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
     writer = plain_writer(options.lang)
-    previous_ms: int | None = None
+    timeline = ReplayTimeline()
     for entry in entries:
-        if previous_ms is not None and entry.at_ms is not None and options.speed:
-            time.sleep(max(0, entry.at_ms - previous_ms) / 1000 / options.speed)
-        previous_ms = entry.at_ms if entry.at_ms is not None else previous_ms
+        shown_ms = timeline.due_ms
+        pause_ms = timeline.add(entry.at_ms) - shown_ms
+        if pause_ms and options.speed:
+            time.sleep(pause_ms / 1000 / options.speed)
         writer.feed(entry)
     return EXIT_OK
 

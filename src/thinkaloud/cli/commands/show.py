@@ -6,7 +6,7 @@ import sys
 from contextlib import aclosing
 from typing import TextIO
 
-from thinkaloud.cli.commands.ask import EXIT_CODES
+from thinkaloud.cli.commands.ask_turn import EXIT_CODES
 from thinkaloud.cli.commands.read import turn_as_json
 from thinkaloud.cli.commands.sessions import one_line, run_with_gateway
 from thinkaloud.cli.gateway_client import GatewayClient, add_server_options, open_backend, server_choice

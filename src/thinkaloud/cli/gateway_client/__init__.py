@@ -1,7 +1,6 @@
 """The client of a gateway, and how a command finds one, or starts one inside its own process."""
 
 from thinkaloud.cli.gateway_client.attach import (
-    INSIDE,
     THIS_HOME,
     ServerChoice,
     add_server_options,
@@ -12,7 +11,6 @@ from thinkaloud.cli.gateway_client.client import GatewayClient
 from thinkaloud.cli.gateway_client.connection import GatewayRefusal
 
 __all__ = [
-    "INSIDE",
     "THIS_HOME",
     "GatewayClient",
     "GatewayRefusal",

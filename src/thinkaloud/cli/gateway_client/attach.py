@@ -1,8 +1,8 @@
 """Finds the gateway that a command uses: the one of `--server`, the running one of this home, or a new one.
 
 A running gateway has its address and a token in the lock file of the database, which only its user can read.
-If there is none, a gateway is started inside this process, and other commands may use it as well. There is
-no other path to the stored sessions.
+If there is none, a gateway is started inside this process. Other commands may use it as well, through its
+port; this one calls it without a socket. There is no other path to the stored sessions.
 """
 
 import argparse
@@ -17,18 +17,18 @@ import msgspec
 
 from thinkaloud.cli.gateway_client.client import GatewayClient
 from thinkaloud.cli.gateway_client.connection import GatewayAddress
+from thinkaloud.cli.gateway_client.transport import InsideTransport
 from thinkaloud.cli.output.console import read_bytes
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.settings import database_path, model_name
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path, publish_address
+from thinkaloud.surfaces.chat.backend import INSIDE
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
-    from thinkaloud.gateway.server.run import RunningServer
 
 TOKEN_VARIABLE = "THINKALOUD_TOKEN"
-INSIDE = "inside this process"
 _START_TIMEOUT_S = 60.0
 """How long another process may hold the lock without an address. Migrating a large database takes long."""
 _POLL_S = 0.05
@@ -125,21 +125,23 @@ class _HomeLocator:
     async def _found(self) -> bool:
         holder = lock_holder(self._path)
         if holder is None and self.moving:
-            server = await _start_inside(self._stack, self._on_wait)
-            if server is None:  # another process was faster
+            address = await _start_inside(self._stack, self._on_wait)
+            if address is None:  # another process was faster
                 return False
-            self._address, self.started, self.moving = GatewayAddress(server.url, server.token), True, False
+            self._address, self.started, self.moving = address, True, False
         elif holder is not None and holder.url:
             self._address, self.moving = GatewayAddress(holder.url, holder.token), holder.inside
         return self.started or holder is None or bool(holder.url)
 
 
-async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -> "RunningServer | None":
+async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -> GatewayAddress | None:
     """Start a gateway in this process; None if another process was faster."""
     from thinkaloud.cli.commands.serve import open_gateway
     from thinkaloud.cli.database import database_url
     from thinkaloud.client.config import ConfigFile
     from thinkaloud.gateway.server.gateway import Settings
+    from thinkaloud.gateway.server.http.app import create_app
+    from thinkaloud.gateway.server.http.auth import ListenConfig, hash_token
     from thinkaloud.gateway.server.logs import log_to_file
     from thinkaloud.gateway.server.run import ServeOptions, start_server
     from thinkaloud.gateway.store.engine.database import DatabaseInUse
@@ -162,9 +164,13 @@ async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -
         path = lock_path(database_path())
         publish_address(path, server.url, server.token, inside=True)
         inside.callback(publish_address, path)  # without an address, other commands wait for the lock
+        app = create_app(
+            gateway, ListenConfig(token_required=True, start_token_hash=hash_token(server.token))
+        )
+        transport = await inside.enter_async_context(InsideTransport(app))
         await inside.enter_async_context(_wait_for_turns(gateway, on_wait))
         await stack.enter_async_context(inside.pop_all())
-    return server
+    return GatewayAddress(server.url, server.token, transport)
 
 
 @asynccontextmanager

@@ -18,7 +18,6 @@ from thinkaloud.cli.gateway_client.connection import (
 )
 from thinkaloud.cli.gateway_client.turn_stream import follow_turn
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
-from thinkaloud.client.prepared_request import parse_thinking
 from thinkaloud.core.canon import Entry, Refused, Usage
 from thinkaloud.core.canon.requests import Image
 from thinkaloud.surfaces.chat.backend import (
@@ -34,9 +33,10 @@ from thinkaloud.surfaces.chat.backend import (
     SessionInfo,
     StreamItem,
     TurnCost,
+    TurnInfo,
 )
 
-_PER_PAGE = 200
+PER_PAGE = 200
 _START_ATTEMPTS = 3
 """A turn is started with an idempotency key, so that a request whose response was lost may be repeated."""
 _REPLAY_ATTEMPTS = 5
@@ -47,17 +47,6 @@ def full_name(provider: str, model: str) -> str:
     """Return a model with the provider that serves it, as one can ask for it again."""
     named = not provider or not model or model.startswith(f"{provider}/")
     return model if named else f"{provider}/{model}"
-
-
-class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of a session, without its contents."""
-
-    id: str
-    session: str
-    state: str
-    model: str = ""
-    provider: str = ""
-    created_ms: int = 0
 
 
 class _Consumption(msgspec.Struct):
@@ -223,7 +212,7 @@ class GatewayClient:
         path, after = f"/api/sessions/{session}/messages", ""
         while True:
             page = await self.connection.fetch(
-                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after, branch=branch
+                path, _MessagePage, entries="true", limit=PER_PAGE, after=after, branch=branch
             )
             for message in page.items:
                 messages.setdefault(message.turn, []).append(message)
@@ -300,7 +289,7 @@ class GatewayClient:
     async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
         """Find words in prompts, answers and tools, and in thoughts if asked for."""
         page = await self.connection.fetch(
-            "/api/search", _HitPage, q=words, scope=_SCOPES[thoughts], limit=_PER_PAGE
+            "/api/search", _HitPage, q=words, scope=_SCOPES[thoughts], limit=PER_PAGE
         )
         return page.items
 
@@ -338,7 +327,7 @@ class GatewayClient:
         agents: list[_Agent] = []
         after = ""
         while True:
-            page = await self.connection.fetch("/api/agents", _AgentPage, limit=_PER_PAGE, after=after)
+            page = await self.connection.fetch("/api/agents", _AgentPage, limit=PER_PAGE, after=after)
             agents += [*page.own, *page.items]
             if not page.next:
                 return [Responder(id=row.id, name=row.name, description=row.description) for row in agents]
@@ -391,6 +380,10 @@ def _new_turn(question: Question) -> dict[str, object]:
 
 
 def _thinking(setting: str) -> str | int:
+    if not setting:
+        return ""
+    from thinkaloud.client.prepared_request import parse_thinking  # imports all dialects
+
     parsed = parse_thinking(setting)
     return parsed.level or parsed.budget_tokens or ""
 

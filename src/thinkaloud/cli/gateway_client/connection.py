@@ -1,4 +1,4 @@
-"""HTTP requests to one gateway: its address, token and workspace, and its errors as exceptions.
+"""Requests to one gateway: its address, token and workspace, and its errors as exceptions.
 
 The address is looked up before each request, because a gateway that was restarted may have a new port.
 """
@@ -8,17 +8,22 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
-import aiohttp
 import msgspec
 
+from thinkaloud.cli.gateway_client.transport import (
+    ConnectionFailed,
+    GatewayRequest,
+    GatewayResponse,
+    HttpTransport,
+    InsideTransport,
+)
 from thinkaloud.core.canon import Refused
 from thinkaloud.surfaces.chat.backend import BackendUnreachable
 
 T = TypeVar("T")
 
-_CONNECT_TIMEOUT_S = 10.0
 _RESPONSE_TIMEOUT_S = 120.0
 """The longest time without a byte."""
 LONG_RESPONSE_S = 3600.0
@@ -46,6 +51,8 @@ class GatewayAddress(msgspec.Struct, frozen=True):
 
     url: str
     token: str = ""
+    inside: InsideTransport | None = None
+    """How it is asked without a socket, if it runs in this process."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -92,22 +99,16 @@ class GatewayConnection:
             raise Refused(f"Invalid workspace: {workspace!r}. Use the id of a workspace.")
         self._locator = locator
         self._headers = {"Thinkaloud-Workspace": workspace} if workspace else {}
-        self._http: aiohttp.ClientSession | None = None
+        self._http = HttpTransport()
 
     async def __aenter__(self) -> Self:
-        self._http = aiohttp.ClientSession(
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            connector=aiohttp.TCPConnector(limit=0),  # every open stream holds a connection
-        )
+        await self._http.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._http is not None:
-            await self._http.close()
-            self._http = None
+        await self._http.__aexit__(kind, error, trace)
 
     async def fetch(self, path: str, kind: type[T], **query: str | int) -> T:
         """Return the body of a GET request."""
@@ -144,7 +145,7 @@ class GatewayConnection:
     ) -> bytes:
         """Send a request and return the bytes of the response."""
         async with self.open(method, path, data, query=query, headers=headers, stall_s=stall_s) as response:
-            return await response.read()
+            return await _read(response)
 
     @asynccontextmanager
     async def open(
@@ -156,66 +157,65 @@ class GatewayConnection:
         query: Mapping[str, str | int] | None = None,
         headers: Mapping[str, str] | None = None,
         stall_s: float | None = None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    ) -> AsyncIterator[GatewayResponse]:
         """Send a request and yield the response while its body arrives.
 
         `stall_s` is the longest time without a byte, if it is not the usual one.
         """
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=stall_s or _RESPONSE_TIMEOUT_S
+        request = GatewayRequest(
+            method=method,
+            path=path,
+            data=data,
+            query=query or {},
+            headers={**self._headers, **(headers or {})},
+            stall_s=stall_s or _RESPONSE_TIMEOUT_S,
         )
-        response, url = await self._connect(
-            method, path, {"data": data, "params": query, "headers": headers or {}, "timeout": timeout}
-        )
+        response, url = await self._connect(request)
         try:
-            async with response:
-                if response.status >= _FIRST_ERROR:
-                    raise _refusal(url, response.status, await response.read())
-                yield response
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if response.status >= _FIRST_ERROR:
+                raise _refusal(url, response.status, await _read(response))
+            yield response
+        except ConnectionFailed as error:
             raise self._lost(url, error) from None
+        finally:
+            response.close()
 
-    def _lost(self, url: str, error: Exception) -> BackendUnreachable:
+    def _lost(self, url: str, error: ConnectionFailed) -> BackendUnreachable:
         """Return the error for a connection that broke."""
-        if not self._locator.moving or isinstance(error, TimeoutError):
+        if not self._locator.moving or error.timed_out:
             return _unreachable(url, error)
         return BackendUnreachable(
             "The command that ran the gateway has ended, and with it this turn if it still ran. To ask again "
             "in the same session: thinkaloud ask -c."
         )
 
-    async def _connect(
-        self, method: str, path: str, fields: dict[str, Any]
-    ) -> tuple[aiohttp.ClientResponse, str]:
+    async def _connect(self, request: GatewayRequest) -> tuple[GatewayResponse, str]:
         """Send a request, again if nothing was received because the gateway moved to another process."""
-        assert self._http is not None, "open the connection with `async with`"
-        headers = fields.pop("headers")
         for attempts_left in reversed(range(_MOVE_ATTEMPTS)):
             address = await self._locator.find()
             try:
-                # A redirect could send the token to another server.
-                response = await self._http.request(
-                    method,
-                    address.url + path,
-                    headers={**address.headers, **headers},
-                    allow_redirects=False,
-                    **fields,
-                )
-            except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-                raise Refused(
-                    f"{address.url!r} is not an address. Use one such as http://127.0.0.1:8321."
-                ) from None
-            except aiohttp.ClientConnectorError as error:
+                response = await self._send(address, request)
+            except ConnectionFailed as error:
+                if not error.refused:
+                    raise self._lost(address.url, error) from None
                 if not attempts_left or not self._locator.moving:
                     raise _unreachable(address.url, error) from None
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                raise self._lost(address.url, error) from None
             else:
                 if response.status not in _UNAVAILABLE or not attempts_left or not self._locator.moving:
                     return response, address.url
                 response.close()
             await asyncio.sleep(_MOVE_S)
         raise AssertionError("unreachable")
+
+    async def _send(self, address: GatewayAddress, request: GatewayRequest) -> GatewayResponse:
+        request = msgspec.structs.replace(request, headers={**address.headers, **request.headers})
+        if address.inside is not None:
+            return await address.inside.send(request)
+        return await self._http.send(address.url, request)
+
+
+async def _read(response: GatewayResponse) -> bytes:
+    return b"".join([chunk async for chunk in response.chunks()])
 
 
 def _refusal(url: str, status: int, content: bytes) -> Exception:
@@ -242,10 +242,9 @@ def _not_a_gateway(url: str, reason: str) -> Refused:
     )
 
 
-def _unreachable(url: str, error: Exception) -> BackendUnreachable:
-    # asyncio writes the address into `strerror`, as Python writes it.
-    number = getattr(getattr(error, "os_error", error), "errno", None)
-    reason = (os.strerror(number) if number and number > 0 else str(error)) or type(error).__name__
+def _unreachable(url: str, error: ConnectionFailed) -> BackendUnreachable:
+    # asyncio writes the address into the text of the error, as Python writes it.
+    reason = os.strerror(error.number) if error.number > 0 else str(error)
     return BackendUnreachable(
         f"No connection to the gateway at {url}: {reason}. Check the address, and that the gateway runs "
         "(`thinkaloud serve`)."

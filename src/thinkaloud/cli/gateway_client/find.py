@@ -2,14 +2,13 @@
 
 import msgspec
 
-from thinkaloud.cli.gateway_client.client import GatewayClient, TurnInfo
+from thinkaloud.cli.gateway_client.client import PER_PAGE, GatewayClient
 from thinkaloud.core.canon import Refused
-from thinkaloud.surfaces.chat.backend import SessionInfo
+from thinkaloud.surfaces.chat.backend import SessionInfo, TurnInfo
 
 LATEST = "latest"
 TURN_PREFIX = "trn_"
 _SESSION_PREFIX = "ses_"
-_PER_PAGE = 200
 _NAMED = 5
 """How many sessions a message names."""
 
@@ -24,7 +23,7 @@ async def list_sessions(client: GatewayClient, limit: int | None = None) -> list
     sessions: list[SessionInfo] = []
     after = ""
     while limit is None or len(sessions) < limit:
-        per_page = _PER_PAGE if limit is None else min(_PER_PAGE, limit - len(sessions))
+        per_page = PER_PAGE if limit is None else min(PER_PAGE, limit - len(sessions))
         page, after = await client.sessions(after=after, limit=per_page)
         sessions += page
         if not after:
@@ -70,7 +69,7 @@ async def session_turns(client: GatewayClient, session: str) -> list[TurnInfo]:
     after = ""
     while True:
         page = await client.connection.fetch(
-            f"/api/sessions/{session}", _SessionTurns, limit=_PER_PAGE, after=after
+            f"/api/sessions/{session}", _SessionTurns, limit=PER_PAGE, after=after
         )
         turns += page.turns
         if not page.next:

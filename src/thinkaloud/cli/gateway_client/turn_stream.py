@@ -84,7 +84,7 @@ async def _read_stream(
         if response.status == _NO_CONTENT:
             yield _END
             return
-        async for chunk in response.content.iter_any():
+        async for chunk in response.chunks():
             try:
                 items = [_item(frame) for frame in decoder.feed(chunk)]
             except (msgspec.MsgspecError, BadFrame, LimitExceeded) as error:

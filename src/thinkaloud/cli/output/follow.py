@@ -4,10 +4,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from thinkaloud.cli.gateway_client import GatewayClient
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.core.canon import Entry, Refused, ThinkaloudError, TurnEnded, TurnFailed
-from thinkaloud.surfaces.chat.backend import BackendUnreachable, Reconnecting, Restarted, StorageChanged
+from thinkaloud.surfaces.chat.backend import (
+    BackendUnreachable,
+    Reconnecting,
+    Restarted,
+    StorageChanged,
+    TurnBackend,
+)
 
 _MAX_ATTEMPTS = 8
 """Attempts to reconnect. They take some twenty seconds."""
@@ -22,7 +27,7 @@ class TurnNotSaved(ThinkaloudError):
 
 
 async def follow_printed(
-    client: GatewayClient, turn: str, write_notice: Callable[[str], None]
+    backend: TurnBackend, turn: str, write_notice: Callable[[str], None]
 ) -> AsyncGenerator[Entry, None]:
     """Yield the entries of a turn from the first one until it has ended.
 
@@ -30,7 +35,7 @@ async def follow_printed(
     only: the disk may stay full for ever.
     """
     saved, wait_s = True, None
-    async with aclosing(client.stream(turn)) as items:
+    async with aclosing(backend.stream(turn)) as items:
         while True:
             try:
                 async with asyncio.timeout(wait_s):

@@ -26,8 +26,12 @@ from thinkaloud.core.canon.requests import (
     UserMessage,
     media_type_of,
 )
+from thinkaloud.core.dialects.request import PDF
 from thinkaloud.core.wire import repaired_json
 
+SYSTEM_ROLES = ("system", "developer")
+"""The roles of OpenAI's messages that instruct the model."""
+_IMAGE_TYPE = re.compile(r"image/[a-z0-9.+-]{1,40}")
 _T = TypeVar("_T")
 
 
@@ -217,10 +221,6 @@ def checked_pdf(data: str, name: str = "") -> File:
     if media_type_of(_decoded(data)) != PDF:
         raise Refused("A document is not a PDF file. Send PDF, text or images.")
     return File(PDF, data, name)
-
-
-PDF = "application/pdf"
-_IMAGE_TYPE = re.compile(r"image/[a-z0-9.+-]{1,40}")
 
 
 def _decoded(data: str) -> bytes:

@@ -39,10 +39,10 @@ from thinkaloud.core.wire import (
     sniff_framing,
     valid_json,
 )
+from thinkaloud.core.wire.sse import DONE
 
 AUTO = "auto"
 _OBJECT_LINE = re.compile(rb"\s*(?:(?P<name>\w+):\s*)?(?P<object>\{.*)", re.DOTALL)
-_DONE = b"[DONE]"
 _SHOWN_BYTES = 256
 """The start of a response in which the message about an unknown format looks for a line to show."""
 _MAX_UNRECOGNISED_FRAMES = 64
@@ -232,8 +232,8 @@ class Reader:
 
     def _read_bad_frame(self, reader: DialectReader, frame: Frame, error: Exception) -> None:
         """Record a frame that is no object of the dialect, unless it is a keep-alive or a padded `[DONE]`."""
-        if frame.data.strip() == _DONE != frame.data:
-            reader.feed(Frame(_DONE))
+        if frame.data.strip() == DONE != frame.data:
+            reader.feed(Frame(DONE))
         elif not keep_alive(frame):
             start = frame.data[:80].decode(errors="replace")
             self._emitter.add_fault(

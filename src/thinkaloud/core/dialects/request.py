@@ -24,7 +24,7 @@ TOOL_CHOICE_REQUIRED = "required"
 
 SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
 """The placeholder that Google documents for the signature of a call by another model."""
-_PDF = "application/pdf"
+PDF = "application/pdf"
 OUTPUT_NAME = "answer"
 """The name of the JSON Schema of an answer, for APIs that require one."""
 
@@ -157,7 +157,7 @@ def file_name(file: File) -> str:
 
 def pdf_type(file: File, dialect: str) -> str:
     """Return the type of a PDF file, or refuse another file."""
-    if file.media_type != _PDF:
+    if file.media_type != PDF:
         raise Refused(
             f"{dialect} does not accept files of type {file.media_type!r}. Nothing was sent. Send a PDF."
         )

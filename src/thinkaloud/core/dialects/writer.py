@@ -18,6 +18,9 @@ from thinkaloud.core.transcript.turn import SEPARATOR, OwnReplies
 THOUGHT_REFERENCE = "thinkaloud."
 """The start of the opaque text that stands for a thought. Clients send it back, providers never get it."""
 
+SSE_DONE = b"data: [DONE]\n\n"
+"""The last event of a stream, where a dialect has one that is not JSON."""
+
 encode_json = msgspec.json.Encoder().encode
 
 

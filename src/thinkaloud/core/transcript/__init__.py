@@ -8,7 +8,7 @@ from thinkaloud.core.transcript.reducer import (
     fold,
     fold_entries,
 )
-from thinkaloud.core.transcript.timing import ThinkingTime, thinking_time
+from thinkaloud.core.transcript.timing import ReplayTimeline, ThinkingTime, thinking_time
 from thinkaloud.core.transcript.turn import (
     CALL_KINDS,
     PAUSE_TURN,
@@ -32,6 +32,7 @@ __all__ = [
     "Ending",
     "Handler",
     "Outcome",
+    "ReplayTimeline",
     "Reply",
     "ThinkingTime",
     "Turn",

@@ -1,4 +1,4 @@
-"""Computes the thinking time of a turn from its timestamps.
+"""Computes times from the timestamps of a turn: how long it thought, and when a replay shows each entry.
 
 The thinking time is the sum of the durations of the reasoning blocks, so time spent in tools does not count.
 Some providers think silently and then send all reasoning in one burst, which leaves no duration to measure.
@@ -12,6 +12,8 @@ from thinkaloud.core.transcript.turn import Block, Turn
 
 BURST_MS = 50
 """Reasoning blocks shorter than this in total arrived in one burst."""
+MAX_GAP_MS = 5_000
+"""The longest pause of a replay. A tool that ran for an hour must not stall it."""
 
 
 class ThinkingTime(msgspec.Struct, frozen=True):
@@ -47,3 +49,19 @@ def _time_before_answer(turn: Turn) -> ThinkingTime | None:
     if turn.started_ms is None or first_output_ms is None or first_output_ms <= turn.started_ms:
         return None
     return ThinkingTime(first_output_ms - turn.started_ms, approximate=True)
+
+
+class ReplayTimeline:
+    """Says when each entry of a replay is due, in the order of the entries. `due_ms` is that of the last."""
+
+    def __init__(self) -> None:
+        self.due_ms = 0
+        self._last_at_ms: int | None = None
+
+    def add(self, at_ms: int | None) -> int:
+        """Return when the next entry is due. One without a timestamp is due with the entry before it."""
+        if at_ms is not None:
+            if self._last_at_ms is not None:
+                self.due_ms += min(max(at_ms - self._last_at_ms, 0), MAX_GAP_MS)
+            self._last_at_ms = at_ms
+        return self.due_ms

@@ -14,7 +14,7 @@ from thinkaloud.core.wire.lines import LineSplitter
 
 STRAY_LINE = "\nline"
 """The event of a frame that is a line outside of any field; no event on the wire can have this name."""
-_DONE = b"[DONE]"
+DONE = b"[DONE]"
 _JSON_OR_MARKUP = re.compile(rb"\s*(?:(?!(?:id|retry):)\w+:\s*)?[{\[<]")
 
 
@@ -93,7 +93,7 @@ def _stray(line: bytes) -> bool:
 
 
 def _complete(data: bytes) -> bool:
-    return data == _DONE or complete_json(data)
+    return data == DONE or complete_json(data)
 
 
 def _split_events(data_lines: list[bytes]) -> list[bytes]:
@@ -101,6 +101,6 @@ def _split_events(data_lines: list[bytes]) -> list[bytes]:
     data = b"\n".join(data_lines)
     if len(data_lines) > 1 and not complete_json(data):
         lines = [line for line in data_lines if line]
-        if all(_complete(line) and (line[:1] == b"{" or line == _DONE) for line in lines):
+        if all(_complete(line) and (line[:1] == b"{" or line == DONE) for line in lines):
             return lines or [data]
     return [data]

@@ -19,7 +19,8 @@ from typing import TextIO
 
 import msgspec
 
-MASK = "***"
+from thinkaloud.client.keys import MASK
+
 FIELDS = ("method", "route", "status", "ms", "user", "error_id")
 """The extra fields of a log record that are written. All others are dropped."""
 

@@ -1,12 +1,12 @@
 """What a chat surface needs from a gateway: sessions, turns, agents, models and preferences.
 
-`thinkaloud.cli` hands a surface an implementation; `cli/gateway` talks HTTP to a gateway on this machine
-or elsewhere. Methods raise `Refused` with a message for the person if the gateway refuses, and
+`thinkaloud.cli` hands a surface an implementation: `cli/gateway_client` asks a gateway in this process, on
+this machine or elsewhere. Methods raise `Refused` with a message for the person if the gateway refuses, and
 `BackendUnreachable` if there is no connection. A stream of a turn survives lost connections: it continues
 after the last entry, so that a surface sees every entry once and in order.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
 import msgspec
@@ -57,6 +57,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The idempotency key: a question that is sent again with it is asked once. Empty for a new one."""
     follows: str = ""
     """The turn that this one follows; empty for the newest. For a question in an older branch."""
+
+
+class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of a session, without its contents."""
+
+    id: str
+    session: str
+    state: str
+    model: str = ""
+    provider: str = ""
+    created_ms: int = 0
 
 
 class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,11 +161,31 @@ StreamItem = Entry | Reconnecting | Restarted | StorageChanged
 """What the stream of a turn yields."""
 
 
-class Backend(Protocol):
-    """A gateway, as a chat surface uses it."""
+INSIDE = "inside this process"
+"""The address of a backend that is part of this process."""
+
+
+class TurnBackend(Protocol):
+    """Where a turn runs, as those who show it and answer its questions use it."""
 
     address: str
-    """The address of the gateway, or the words for one inside this process."""
+    """The address of the gateway, or `INSIDE`."""
+
+    def stream(self, turn: str, *, after: int = -1) -> AsyncGenerator[StreamItem, None]:
+        """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
+
+    async def cancel(self, turn: str) -> None:
+        """Stop a running turn."""
+
+    async def answer_now(self, turn: str) -> None:
+        """Stop the thinking of a turn and make the model answer."""
+
+    async def approve(self, turn: str, block: int, granted: bool) -> None:
+        """Approve or deny a tool call that waits for approval."""
+
+
+class Backend(TurnBackend, Protocol):
+    """A gateway, as a chat surface uses it."""
 
     async def sessions(self, *, after: str = "", limit: int = 50) -> tuple[list[SessionInfo], str]:
         """Return a page of sessions, the most recently used first, and the cursor of the next page."""
@@ -174,23 +205,11 @@ class Backend(Protocol):
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id. `SessionBusy` is raised if another turn runs in the session."""
 
-    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
-        """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
-
     def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
         """Yield the entries of an ended turn with their pauses."""
 
     async def cost(self, turn: str) -> TurnCost:
         """Return what a turn used so far."""
-
-    async def cancel(self, turn: str) -> None:
-        """Stop a running turn."""
-
-    async def answer_now(self, turn: str) -> None:
-        """Stop the thinking of a turn and make the model answer."""
-
-    async def approve(self, turn: str, block: int, granted: bool) -> None:
-        """Approve or deny a tool call that waits for approval."""
 
     async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
         """Find words in prompts, answers and tools, and in thoughts if asked for."""

@@ -20,6 +20,8 @@ QUESTION_LIMIT = 4_000
 """Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
 TYPE_AHEAD_S = 0.5
 """A key or a tap so soon after a call appeared was meant for what was there before."""
+GATEWAY_CHECK_S = 5.0
+"""How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
 
 _LINK_SCHEMES = ("http", "https", "mailto")
 _THINKING_NOTES = {"none": "model.thinks_none", "always": "model.thinks_always"}

@@ -15,14 +15,13 @@ from thinkaloud.core.view import Policy
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable
 from thinkaloud.surfaces.chat.chat_session import EFFORTS, Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.chat_state import ChatState
+from thinkaloud.surfaces.chat.display import GATEWAY_CHECK_S
 from thinkaloud.surfaces.flutter import page_flows
 from thinkaloud.surfaces.flutter.chat_frame import ChatFrame, FrameActs
 from thinkaloud.surfaces.flutter.controls import screen_line
 from thinkaloud.surfaces.flutter.page_tasks import PageFlows, start_task
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 from thinkaloud.surfaces.flutter.words import FlutterDisplay
-
-GATEWAY_CHECK_S = 5.0
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import msgspec
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import Image, ToolCall, ToolMessage
 from thinkaloud.core.dialects.client_request import (
+    SYSTEM_ROLES,
     ClientAnswer,
     ClientRequest,
     ClientStep,
@@ -27,7 +28,6 @@ from thinkaloud.core.dialects.client_request import (
     unsupported_part,
 )
 
-_SYSTEM_ROLES = ("system", "developer")
 _SHOWN_ONLY_ROLES = ("activity",)
 """Messages for the screen of the front end, which no model gets."""
 
@@ -100,10 +100,10 @@ def parse_request(data: bytes) -> ClientRequest:
     """Parse the body of a request."""
     body = decode_request(_decoder, data)
     props = body.forwarded_props or _ForwardedProps()
-    system = [_text(message) for message in body.messages if message.role in _SYSTEM_ROLES]
+    system = [_text(message) for message in body.messages if message.role in SYSTEM_ROLES]
     system += (f"{item.description}: {item.value}" for item in body.context or ())
     steps = (
-        _step(message) for message in body.messages if message.role not in _SYSTEM_ROLES + _SHOWN_ONLY_ROLES
+        _step(message) for message in body.messages if message.role not in SYSTEM_ROLES + _SHOWN_ONLY_ROLES
     )
     return ClientRequest(
         model=props.model,

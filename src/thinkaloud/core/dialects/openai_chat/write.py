@@ -17,6 +17,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.dialects.relay import RelayRules
 from thinkaloud.core.dialects.writer import (
+    SSE_DONE,
     JoinedTexts,
     ResponseFormat,
     ResponseHead,
@@ -35,7 +36,6 @@ _FINISH_REASONS = {
     Finish.TOOL_CALLS: "tool_calls",
     Finish.REFUSAL: "content_filter",
 }
-_DONE = b"data: [DONE]\n\n"
 _KEEP_ALIVE = b": keep-alive\n\n"
 REASONING_DETAILS = "reasoning_details"
 
@@ -98,7 +98,7 @@ class Writer:
         counts = b""
         if self._head.include_usage:
             counts = b"data: " + self._usage + encode_json(_usage(turn.usage)) + b"}\n\n"
-        return last_chunk + counts + _DONE
+        return last_chunk + counts + SSE_DONE
 
 
 def write_whole(turn: Turn, head: ResponseHead) -> bytes:

@@ -12,6 +12,7 @@ from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage
 from thinkaloud.core.dialects.client_request import (
     JSON_OBJECT,
+    SYSTEM_ROLES,
     ClientAnswer,
     ClientRequest,
     ClientStep,
@@ -28,7 +29,6 @@ from thinkaloud.core.dialects.client_request import (
 )
 
 _TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
-_SYSTEM_ROLES = ("system", "developer")
 RESPONSE_PREFIX = "resp_"
 _ITEM_ID = re.compile(r"(?:rs|msg|fc|ctc)_(.+)_\d+")
 """The ids of items that `write` makes, with the turn in them."""
@@ -114,7 +114,7 @@ def parse_request(data: bytes) -> ClientRequest:
     if body.background:
         raise Refused("`background` is not supported here. Start a turn with POST /api/sessions/ID/turns.")
     items = [_Item(role="user", content=body.input)] if isinstance(body.input, str) else body.input
-    system = [_text(item.content) for item in items if item.role in _SYSTEM_ROLES]
+    system = [_text(item.content) for item in items if item.role in SYSTEM_ROLES]
     functions = [tool for tool in body.tools or () if tool.type == "function"]
     text_tools = [tool for tool in body.tools or () if tool.type == "custom"]
     other_tools = [tool.type for tool in body.tools or () if tool.type not in ("function", "custom")]
@@ -122,7 +122,7 @@ def parse_request(data: bytes) -> ClientRequest:
         model=body.model,
         steps=tuple(
             merged_answers(
-                _part_of_answer(item) or _input_step(item) for item in items if item.role not in _SYSTEM_ROLES
+                _part_of_answer(item) or _input_step(item) for item in items if item.role not in SYSTEM_ROLES
             )
         ),
         system="\n\n".join(text for text in (body.instructions or "", *system) if text),

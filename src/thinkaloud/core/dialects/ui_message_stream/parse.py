@@ -13,7 +13,6 @@ import msgspec
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import File, Image, ToolCall, ToolMessage
 from thinkaloud.core.dialects.client_request import (
-    PDF,
     ClientAnswer,
     ClientRequest,
     ClientStep,
@@ -26,6 +25,7 @@ from thinkaloud.core.dialects.client_request import (
     thinking_level,
     tool_definition,
 )
+from thinkaloud.core.dialects.request import PDF
 from thinkaloud.core.dialects.ui_message_stream.write import METADATA_KEY
 
 _TOOL_PREFIX = "tool-"

@@ -18,6 +18,7 @@ from thinkaloud.core.canon import (
     Usage,
 )
 from thinkaloud.core.dialects.writer import (
+    SSE_DONE,
     ResponseFormat,
     ResponseHead,
     arguments_object,
@@ -39,7 +40,6 @@ _FINISH_REASONS = {
     Finish.REFUSAL: "content-filter",
 }
 _PART_NAMES = {Kind.REASONING: "reasoning", Kind.TEXT: "text"}
-_DONE = b"data: [DONE]\n\n"
 
 
 class Writer:
@@ -67,7 +67,7 @@ class Writer:
             case TurnEnded():
                 return self._end(turn)
             case TurnFailed():
-                return self._start() + sse({"type": "error", "errorText": event.message}) + _DONE
+                return self._start() + sse({"type": "error", "errorText": event.message}) + SSE_DONE
         return b""
 
     def keep_alive(self) -> bytes:
@@ -135,7 +135,7 @@ class Writer:
         }
         if usage := _usage(turn.usage):
             finish["messageMetadata"] = {"usage": usage}
-        return self._start() + sse({"type": "finish-step"}) + sse(finish) + _DONE
+        return self._start() + sse({"type": "finish-step"}) + sse(finish) + SSE_DONE
 
 
 def _usage(usage: Usage) -> dict[str, object]:

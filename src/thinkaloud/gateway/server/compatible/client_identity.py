@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from thinkaloud.gateway.store.rows import SessionClient
+from thinkaloud.importers.files import MAX_ID_CHARACTERS
 
 MAX_CLIENT_CHARACTERS = 40
 _PRODUCT = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)")
@@ -35,7 +36,6 @@ _SESSION_HEADER = "x-claude-code-session-id"
 _AGENT_HEADER = "x-claude-code-agent-id"
 _PARENT_AGENT_HEADER = "x-claude-code-parent-agent-id"
 """Claude Code sends the ids of a sub-agent and of the agent that started it. The main agent has no id."""
-_MAX_ID_CHARACTERS = 200
 
 
 def session_client(headers: Mapping[str, str]) -> SessionClient:
@@ -46,7 +46,7 @@ def session_client(headers: Mapping[str, str]) -> SessionClient:
 
 
 def _id(headers: Mapping[str, str], name: str) -> str:
-    return headers.get(name, "").strip()[:_MAX_ID_CHARACTERS]
+    return headers.get(name, "").strip()[:MAX_ID_CHARACTERS]
 
 
 def _conversation(session: str, agent: str) -> str:

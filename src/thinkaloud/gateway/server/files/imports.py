@@ -18,8 +18,9 @@ from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.export.markdown_reader import read_markdown
 from thinkaloud.core.export.record import Exchange, SessionRecord, Source, block_kinds, read_json
 from thinkaloud.core.transcript import Turn
+from thinkaloud.core.wire.frames import MIB
+from thinkaloud.gateway.server.compatible.client_identity import MAX_CLIENT_CHARACTERS
 from thinkaloud.gateway.server.http.errors import BadRequest, PayloadTooLarge
-from thinkaloud.gateway.server.http.limits import MIB
 from thinkaloud.gateway.store.log import finish
 from thinkaloud.gateway.store.log.archive import LogChunk
 from thinkaloud.gateway.store.queries import turns
@@ -33,9 +34,7 @@ MAX_TURN_BYTES = 64 * MIB
 MAX_TURNS = 2_000
 """Turns in one imported conversation. Saving this many takes half a minute."""
 MAX_CONVERSATION_CHARACTERS = 300
-MAX_CLIENT_CHARACTERS = 40
 OWN_FORMAT = "thinkaloud"
-JSON = "application/json"
 MARKDOWN = "text/markdown"
 OTHER_MEDIA_TYPES = (
     "application/zip",

@@ -25,13 +25,14 @@ from typing import BinaryIO
 import msgspec
 
 from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.core.wire.frames import MIB
 from thinkaloud.gateway.server.http.errors import (
     BadRequest,
     PayloadTooLarge,
     ServiceUnavailable,
     TooManyRequests,
 )
-from thinkaloud.gateway.server.http.limits import MIB, ProcessLimits
+from thinkaloud.gateway.server.http.limits import ProcessLimits
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.importers.json_items import DamagedFile, UnknownFormat
 

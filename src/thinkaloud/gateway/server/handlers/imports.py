@@ -41,6 +41,7 @@ from thinkaloud.gateway.store.queries.messages import answer_rows
 from thinkaloud.gateway.store.queries.turns import NewTurnRow
 from thinkaloud.gateway.store.rows import Session, SessionClient, TitleSource
 from thinkaloud.gateway.store.search.index import index_rest
+from thinkaloud.importers.files import MAX_TITLE_CHARACTERS
 
 
 async def import_sessions(request: RouteRequest) -> RouteResponse:
@@ -207,7 +208,7 @@ def _start_import(
         new = sessions.NewClientSession(model=header.model, client=client)
         session = sessions.create_for_client(conn, owner, new, created_ms)
         if header.title:
-            title = header.title[: sessions.MAX_TITLE_CHARACTERS]
+            title = header.title[:MAX_TITLE_CHARACTERS]
             session = sessions.rename(conn, owner, session.id, title, created_ms) or session
     else:
         session = sessions.create(

@@ -45,6 +45,8 @@ from thinkaloud.gateway.server.http.request_parts import (
 from thinkaloud.gateway.server.http.response import send_response
 from thinkaloud.gateway.server.http.route import (
     ABORT_EXTENSION,
+    EVENT_STREAM,
+    JSON,
     ApiRoute,
     ClientGone,
     Grant,
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("thinkaloud.requests")
 
-JSON = "application/json"
-EVENT_STREAM = "text/event-stream"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from thinkaloud.gateway.server.http.app import JSON, SECURITY_HEADERS
+from thinkaloud.gateway.server.http.app import SECURITY_HEADERS
 from thinkaloud.gateway.server.http.errors import (
     BadRequest,
     HeadersTooLarge,
@@ -20,7 +20,7 @@ from thinkaloud.gateway.server.http.errors import (
     error_response,
 )
 from thinkaloud.gateway.server.http.limits import GatewayLimits
-from thinkaloud.gateway.server.http.route import ABORT_EXTENSION
+from thinkaloud.gateway.server.http.route import ABORT_EXTENSION, JSON
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):

@@ -2,8 +2,7 @@
 
 import msgspec
 
-KIB = 1024
-MIB = 1024 * KIB
+from thinkaloud.core.wire.frames import KIB, MIB
 
 
 class ProcessLimits(msgspec.Struct, frozen=True, kw_only=True):

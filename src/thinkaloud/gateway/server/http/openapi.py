@@ -14,10 +14,8 @@ import msgspec
 
 import thinkaloud
 from thinkaloud.gateway.server.http.errors import ErrorBody
-from thinkaloud.gateway.server.http.route import Access, ApiRoute
+from thinkaloud.gateway.server.http.route import EVENT_STREAM, JSON, Access, ApiRoute
 
-JSON = "application/json"
-EVENT_STREAM = "text/event-stream"
 ID_PREFIXES = {"session": "ses", "turn": "trn", "agent": "agt"}
 """The prefix of each id in a path."""
 RESPONSE_TYPES = {

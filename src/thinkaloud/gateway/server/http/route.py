@@ -18,6 +18,9 @@ from thinkaloud.gateway.store.rows import Owner, Session, StoredAgent, ThinkingS
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
 
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+
 
 class Access(StrEnum):
     """Who may call a route."""

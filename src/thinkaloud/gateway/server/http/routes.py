@@ -9,7 +9,7 @@ from thinkaloud.core.dialects import (
     ui_message_stream,
 )
 from thinkaloud.gateway.server.compatible import count_tokens, model_lists
-from thinkaloud.gateway.server.files.imports import JSON, MARKDOWN, OTHER_MEDIA_TYPES
+from thinkaloud.gateway.server.files.imports import MARKDOWN, OTHER_MEDIA_TYPES
 from thinkaloud.gateway.server.handlers import (
     agents,
     figures,
@@ -22,7 +22,7 @@ from thinkaloud.gateway.server.handlers import (
     turns,
 )
 from thinkaloud.gateway.server.http import request_parts
-from thinkaloud.gateway.server.http.route import Access, ApiRoute, Resource
+from thinkaloud.gateway.server.http.route import JSON, Access, ApiRoute, Resource
 from thinkaloud.gateway.server.schemas import (
     agents as agent_schemas,
 )

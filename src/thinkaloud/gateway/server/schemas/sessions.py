@@ -36,6 +36,7 @@ from thinkaloud.core.view import (
     TextPart,
     ThinkingBlock,
 )
+from thinkaloud.core.wire.frames import MIB
 from thinkaloud.gateway.server.schemas.agents import ToolBody
 from thinkaloud.gateway.store.rows import (
     DEFAULT_EXPAND_KEY,
@@ -51,7 +52,6 @@ from thinkaloud.gateway.store.rows import (
 )
 
 MAX_PER_PAGE = 200
-MIB = 1024 * 1024
 
 Title = Annotated[str, Meta(max_length=200, description="A title of one line.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="The maximum number of items.")]

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from thinkaloud.core.transcript import ReplayTimeline
 from thinkaloud.gateway.store.log.live import LogSpan
 
-MAX_GAP_MS = 5_000
-"""The longest gap in a replay. A tool that ran for an hour must not stall it."""
 _COALESCE_S = 0.002
 """Replayed entries that are due within this time are sent together."""
 
@@ -27,32 +26,25 @@ _time_decoder = msgspec.json.Decoder(_EntryTime)
 
 
 class ReplayClock:
-    """Computes when each replayed entry is due, from the gaps between the timestamps."""
+    """Computes when each replayed entry is due, on the clock of the event loop."""
 
     def __init__(self, speed: float) -> None:
         self._speed = speed
-        self._last_at_ms: int | None = None
-        self._due_s = asyncio.get_running_loop().time()
+        self._timeline = ReplayTimeline()
+        self._start_s = self._due_s = asyncio.get_running_loop().time()
 
     def batches(self, span: LogSpan) -> Iterator[tuple[float, LogSpan]]:
         """Split a span into batches of entries that are due together, each with its due time."""
         first, due_s, batch = span.first, self._due_s, list[bytes]()
         for line in span.lines:
-            self._due_s += self._gap_s(line)
+            due_ms = self._timeline.add(_time_decoder.decode(line).at_ms)
+            self._due_s = self._start_s + due_ms / 1000 / self._speed
             if batch and self._due_s > due_s + _COALESCE_S:
                 yield due_s, LogSpan(first, tuple(batch))
                 first, batch = first + len(batch), []
             due_s = due_s if batch else self._due_s
             batch.append(line)
         yield due_s, LogSpan(first, tuple(batch))
-
-    def _gap_s(self, line: bytes) -> float:
-        at_ms = _time_decoder.decode(line).at_ms
-        if at_ms is None:
-            return 0.0
-        previous_ms, self._last_at_ms = self._last_at_ms, at_ms
-        gap_ms = 0 if previous_ms is None else at_ms - previous_ms
-        return min(max(gap_ms, 0), MAX_GAP_MS) / 1000 / self._speed
 
 
 async def sleep_until(due_s: float) -> None:

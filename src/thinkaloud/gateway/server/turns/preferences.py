@@ -11,14 +11,12 @@ from collections.abc import Mapping
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.client.config import Config, ConfigFile
+from thinkaloud.client.config import DISPLAY_PREFIX, Config, ConfigFile
 from thinkaloud.client.toml_edit import Value
 from thinkaloud.core.context import ContextMode
 from thinkaloud.core.view import Policy, RememberScope, preset
 from thinkaloud.gateway.store.queries import preferences
 from thinkaloud.gateway.store.rows import DEFAULT_EXPAND_KEY, Owner, Preferences, RenderMode
-
-_DISPLAY = "thinking.display."
 
 
 class PreferenceStore:
@@ -97,7 +95,7 @@ def _from_config(config: Config) -> Preferences:
 
 def _to_config(new: Preferences) -> dict[str, Value]:
     values: dict[str, Value] = {
-        f"{_DISPLAY}{name}": value for name, value in msgspec.to_builtins(new.display).items()
+        f"{DISPLAY_PREFIX}{name}": value for name, value in msgspec.to_builtins(new.display).items()
     }
     return values | {
         "language": new.language,
@@ -113,15 +111,15 @@ def _changes(config: Config, wanted: Mapping[str, Value]) -> dict[str, Value | N
     """Return what has to change in the file. A value that holds without being set is not set."""
     current = _to_config(_from_config(config))
     defaults = _to_config(_from_config(Config()))
-    named_preset = msgspec.to_builtins(preset(str(wanted[f"{_DISPLAY}preset"])))
+    named_preset = msgspec.to_builtins(preset(str(wanted[f"{DISPLAY_PREFIX}preset"])))
     for name in Policy.__struct_fields__:
         if name != "preset":
-            defaults[f"{_DISPLAY}{name}"] = named_preset[name]
+            defaults[f"{DISPLAY_PREFIX}{name}"] = named_preset[name]
     changes: dict[str, Value | None] = {}
     for key, value in wanted.items():
         if value == defaults[key]:
             if key in config.values:
                 changes[key] = None
-        elif value != current[key] or (key.startswith(_DISPLAY) and key not in config.values):
+        elif value != current[key] or (key.startswith(DISPLAY_PREFIX) and key not in config.values):
             changes[key] = value
     return changes

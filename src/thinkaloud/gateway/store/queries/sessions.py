@@ -18,8 +18,8 @@ from thinkaloud.gateway.store.queries.values import bounded_text, matches_id, ne
 from thinkaloud.gateway.store.rows import Owner, Page, Session, SessionClient, TitleSource, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import messages, sessions, turns, unindexed
 from thinkaloud.gateway.store.search import index as search_index
+from thinkaloud.importers.files import MAX_TITLE_CHARACTERS
 
-MAX_TITLE_CHARACTERS = 200
 _LONGEST_IMPORT_MS = 60 * 60 * 1000
 _TAGGED_BLOCK = re.compile(r"\s*<([A-Za-z][A-Za-z_-]{0,40})>.*?</\1>\s*", re.DOTALL)
 

@@ -17,6 +17,7 @@ from thinkaloud.core.canon import Refused
 from thinkaloud.core.view import Policy
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable, DisplayPreferences
 from thinkaloud.surfaces.chat.chat_session import Answerer
+from thinkaloud.surfaces.chat.display import GATEWAY_CHECK_S
 from thinkaloud.surfaces.chat.question_queue import WaitingStore
 from thinkaloud.surfaces.tui.screens.chat_screen import ChatScreen
 from thinkaloud.surfaces.tui.screens.commands import COMMANDS, KEYLESS_COMMANDS
@@ -25,9 +26,6 @@ from thinkaloud.surfaces.tui.screens.exchange import transcript_text
 from thinkaloud.surfaces.tui.screens.keys import CHAT_KEYS, shown_keys
 from thinkaloud.surfaces.tui.screens.words import TerminalDisplay
 from thinkaloud.surfaces.tui.text.palette import readable_variables
-
-GATEWAY_CHECK_S = 5.0
-"""How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
 
 _WIDTHS = [(0, "-narrow"), (70, "-normal"), (110, "-wide")]
 _HEIGHTS = [(0, "-short"), (20, "-tall")]

@@ -3,7 +3,6 @@
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,17 +13,15 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from thinkaloud.core.canon import Entry
-from thinkaloud.core.transcript import Turn, fold_entries
+from thinkaloud.core.transcript import ReplayTimeline, Turn, fold_entries
 from thinkaloud.core.view import Words
 from thinkaloud.surfaces.chat.display import Display
 from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.text.line_view import FRAME_S
 from thinkaloud.surfaces.tui.turn_view import TurnView
 
-MAX_GAP_MS = 5_000
-"""The longest pause of a replay. A tool that ran for an hour must not stall it."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 SEEK_MS = 5_000
-FRAME_S = 1 / 30
 
 
 class ReplayPlayer:
@@ -32,7 +29,8 @@ class ReplayPlayer:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = tuple(entries)
-        self._due_ms = _due_times(self.entries)
+        timeline = ReplayTimeline()
+        self._due_ms = [timeline.add(entry.at_ms) for entry in self.entries]
         self.position_ms = 0.0
         self.speed = 1.0
         self.paused = False
@@ -80,19 +78,6 @@ class ReplayPlayer:
         self.position_ms = min(position_ms, float(self.duration_ms))
         self._next = max(first, bisect_right(self._due_ms, self.position_ms))
         return self.entries[first : self._next]
-
-
-def _due_times(entries: Sequence[Entry]) -> list[int]:
-    """Return when each entry is due. An entry without a time is due with the one before it."""
-    times: list[int] = []
-    last_ms: int | None = None
-    for entry in entries:
-        at_ms = last_ms if entry.at_ms is None else entry.at_ms
-        gap_ms = 0 if last_ms is None or at_ms is None else min(max(at_ms - last_ms, 0), MAX_GAP_MS)
-        times.append((times[-1] if times else 0) + gap_ms)
-        last_ms = at_ms
-    assert all(earlier <= later for earlier, later in pairwise(times))
-    return times
 
 
 class ReplayScreen(Screen[None]):
