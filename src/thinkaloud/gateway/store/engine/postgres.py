@@ -419,7 +419,7 @@ def check_postgres(url: str) -> Iterator[tuple[bool, str]]:
     with refuse_in_words(url):
         connection = connect(url, _DEFAULT_LIMITS, name="doctor")
     with connection:
-        yield from _server_checks(connection, public_name(url))
+        yield from _check_connection(connection, public_name(url))
         if _scalar(connection, "SELECT to_regclass('alembic_version')") is None:
             yield True, "There are no tables yet. The first gateway that starts creates them."
             return
@@ -431,7 +431,7 @@ def check_postgres(url: str) -> Iterator[tuple[bool, str]]:
         yield True, f"{live} gateways use it now."
 
 
-def _server_checks(connection: psycopg.Connection[Any], name: str) -> Iterator[tuple[bool, str]]:
+def _check_connection(connection: psycopg.Connection[Any], name: str) -> Iterator[tuple[bool, str]]:
     version = connection.info.server_version // 10_000
     yield (
         version >= OLDEST_VERSION,
