@@ -61,71 +61,79 @@ const METRICS: Record<string, (row: FigureRow) => number> = {
 
 /** Opens the figures. */
 export async function openFigures(page: PageContext): Promise<void> {
-  const { body, dialog, close } = open(t("figures"), "wide");
-  const status = h("p", { class: "muted small", role: "status" }, t("loading"));
-  const content = h("div", { class: "stack figures" });
-  let days = 30;
-  let metric = "thinking";
-  let latest = 0;
-  let chart: { destroy(): void } | null = null;
-  dialog.addEventListener("close", () => {
-    latest++;
-    chart?.destroy();
-    if (location.hash === "#figures") page.go({});
-  });
-  const load = async (): Promise<void> => {
-    const number = ++latest;
+  await new FiguresDialog(page).load();
+}
+
+class FiguresDialog {
+  private status = h("p", { class: "muted small", role: "status" }, t("loading"));
+  private content = h("div", { class: "stack figures" });
+  private close: () => void;
+  private days = 30;
+  private metric = "thinking";
+  /** The number of the newest request: what an older one brings is not drawn. */
+  private latest = 0;
+  private chart: { destroy(): void } | null = null;
+
+  constructor(page: PageContext) {
+    const { body, dialog, close } = open(t("figures"), "wide");
+    this.close = close;
+    dialog.addEventListener("close", () => {
+      this.latest++;
+      this.chart?.destroy();
+      if (location.hash === "#figures") page.go({});
+    });
+    body.append(this.tools(), this.status, this.content);
+  }
+
+  async load(): Promise<void> {
+    const number = ++this.latest;
     let figures: Figures;
     do {
       const offset = -new Date().getTimezoneOffset();
-      figures = await requestJson<Figures>(`/api/figures?days=${days}&utc_offset_minutes=${offset}`);
-      if (number !== latest) return;
-      await draw(figures);
-      say(status, figures.complete ? "" : t("figures.counting", { n: figures.total.turns }));
+      figures = await requestJson<Figures>(`/api/figures?days=${this.days}&utc_offset_minutes=${offset}`);
+      if (number !== this.latest) return;
+      await this.draw(figures);
+      say(this.status, figures.complete ? "" : t("figures.counting", { n: figures.total.turns }));
     } while (!figures.complete);
-  };
-  const draw = async (figures: Figures): Promise<void> => {
+  }
+
+  private tools(): HTMLElement {
+    const reload = (): void => void this.load().catch(showError);
+    const period = select(
+      t("figures.period"),
+      PERIODS.map((n) => [String(n), t("figures.days", { n })]),
+      String(this.days),
+      (value) => {
+        this.days = Number(value);
+        reload();
+      },
+    );
+    const metric = select(
+      t("figures.metric"),
+      Object.keys(METRICS).map((name) => [name, t(`figures.${name}.unit`)]),
+      this.metric,
+      (value) => {
+        this.metric = value;
+        reload();
+      },
+    );
+    return h("div", { class: "figure-tools" }, period, metric);
+  }
+
+  private async draw(figures: Figures): Promise<void> {
     const plot = h("div", { class: "figure-plot" });
-    content.replaceChildren(...sections(figures, plot, close));
-    chart?.destroy();
-    chart = null;
+    this.content.replaceChildren(...sections(figures, plot, this.close));
+    this.chart?.destroy();
+    this.chart = null;
     if (!figures.total.turns) return;
     const { drawChart } = await import("./figure-chart.js");
     if (!plot.isConnected) return;
-    const value = METRICS[metric] ?? METRICS.thinking;
-    chart = drawChart(plot, eachDay(figures, days), value as (row: FigureRow) => number, {
-      name: t(`figures.${metric}.unit`),
+    const value = METRICS[this.metric] as (row: FigureRow) => number;
+    this.chart = drawChart(plot, eachDay(figures, this.days), value, {
+      name: t(`figures.${this.metric}.unit`),
       dayLabel: t("figures.day"),
     });
-  };
-  const reload = (): void => void load().catch(showError);
-  body.append(
-    h(
-      "div",
-      { class: "figure-tools" },
-      select(
-        t("figures.period"),
-        PERIODS.map((n) => [String(n), t("figures.days", { n })]),
-        String(days),
-        (value) => {
-          days = Number(value);
-          reload();
-        },
-      ),
-      select(
-        t("figures.metric"),
-        Object.keys(METRICS).map((name) => [name, t(`figures.${name}.unit`)]),
-        metric,
-        (value) => {
-          metric = value;
-          reload();
-        },
-      ),
-    ),
-    status,
-    content,
-  );
-  await load();
+  }
 }
 
 function sections(figures: Figures, plot: HTMLElement, close: () => void): HTMLElement[] {

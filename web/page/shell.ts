@@ -336,9 +336,9 @@ export class Shell implements PageContext {
   /** Opens the search bar, perhaps at a hit. */
   find(hit: Hit | null = null): void {
     void import("./find-in-thinking.js")
-      .then(({ createFinder }) => {
+      .then(({ Finder }) => {
         this.finder?.close();
-        this.finder = createFinder(this, hit);
+        this.finder = new Finder(this, hit);
         this.bar.after(this.finder.node);
         if (!hit) this.finder.node.querySelector("input")?.focus();
       })

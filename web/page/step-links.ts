@@ -2,9 +2,9 @@
 
 import { viewContext } from "../src/core/context.js";
 import { readPolicy } from "../src/core/open-rule.js";
+import { WIDE_LINES } from "../src/core/preview.js";
 import { bodyView, type StepView } from "../src/core/steps.js";
 import { findLocale, Words } from "../src/core/words.js";
-import { ROOM_LINES } from "../src/element/room-lines.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
@@ -17,7 +17,7 @@ addDialogWords();
 /** Opens the dialog that offers a link to each step of an exchange. */
 export function openStepLinks(exchange: Exchange): void {
   const words = new Words(findLocale(currentLanguage()));
-  const { steps } = bodyView(viewContext(exchange.turn, readPolicy(), words, null, new Map(), ROOM_LINES));
+  const { steps } = bodyView(viewContext(exchange.turn, readPolicy(), words, null, new Map(), WIDE_LINES));
   const { close } = open(t("link"), "", h("p", { class: "muted small" }, t("link.about")), list(steps));
   function list(steps: StepView[]): HTMLElement {
     return h(

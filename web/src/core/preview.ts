@@ -4,7 +4,7 @@
  * Markdown marks, line breaks and control characters are taken out.
  */
 
-import { collapse, WINDOW } from "./spaces.js";
+import { collapse, ELLIPSIS, WINDOW } from "./spaces.js";
 import type { Block } from "./turn.js";
 
 /**
@@ -140,3 +140,17 @@ function withoutMarks(text: string): string {
       .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1"),
   );
 }
+
+/** More than a screen shows in one line. */
+const WIDEST_LINE = 400;
+
+/**
+ * Lines for a surface that cuts them by itself, as a style sheet does: they are longer than any header is wide. Where a
+ * cut goes through a character, it is far outside of what is seen.
+ */
+export const WIDE_LINES = /* @__PURE__ */ makeLines({
+  head: (text, size) => text.slice(0, size),
+  foot: (text, size) => text.slice(-size),
+  firstColumns: (line, _, more) => (more || line.length > WIDEST_LINE ? line.slice(0, WIDEST_LINE) + ELLIPSIS : line),
+  lastColumns: (line, _, more) => (more || line.length > WIDEST_LINE ? ELLIPSIS + line.slice(-WIDEST_LINE) : line),
+});
