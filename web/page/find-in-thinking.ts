@@ -6,8 +6,7 @@
 import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import type { PageContext } from "./page-context.js";
-import type { Hit, Place } from "./place.js";
+import type { Hit, PageContext, Place } from "./page-context.js";
 import { withoutMarkup } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";

@@ -10,10 +10,10 @@ import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { type Hit, type Place, placeOf } from "./place.js";
+import { type Hit, type Place, placeOf } from "./page-context.js";
 import { type Choice, currentPreferences, rememberThinkingShown } from "./preferences.js";
 import { Sessions } from "./sessions.js";
-import { tellOtherTabs } from "./tabs.js";
+import { tellOtherTabs } from "./storage.js";
 import { notify, placeToasts, showError } from "./toasts.js";
 import { t } from "./words.js";
 

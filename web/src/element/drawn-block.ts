@@ -4,8 +4,8 @@
  */
 
 import { type ViewContext, viewContext } from "../core/context.js";
+import { notice } from "../core/labels.js";
 import type { Locale } from "../core/locales.js";
-import { notice } from "../core/notices.js";
 import { type Choices, PANEL, readPolicy, UserChoices } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
 import { WIDE_LINES } from "../core/preview.js";
