@@ -16,6 +16,7 @@ const CHUNKS = {
     "core/steps",
     "core/excerpts",
     "core/graphemes",
+    "core/limits",
     "element/auto-close",
     "element/body-styles",
     "element/markdown",
