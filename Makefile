@@ -152,9 +152,11 @@ benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/pack
 	@touch $@
 
 # Front ends and SDKs for Node.js, with which the tests ask the gateway.
-# `npm ci` demands that the lock holds the packages of every platform; this one holds those that were published.
+# `npm ci` demands that the lock holds the packages of every platform; these two hold those that were published.
 tests/clients/programs/node_modules/.all: tests/clients/programs/package-lock.json
-	cd tests/clients/programs && npm install --silent --no-save --no-audit --no-fund
+web/integrations/node_modules/.all: web/integrations/package-lock.json
+tests/clients/programs/node_modules/.all web/integrations/node_modules/.all:
+	cd $(@D:/node_modules=) && npm install --silent --no-save --no-audit --no-fund
 	@touch $@
 
 .venv-clients/.clients: requirements/clients.lock
@@ -162,10 +164,6 @@ tests/clients/programs/node_modules/.all: tests/clients/programs/package-lock.js
 .venv-clients/.clients .venv-aider/.aider:
 	$$(scripts/uv) venv --quiet --allow-existing --python $(PYTHON) $(@D)
 	$$(scripts/uv) pip sync --quiet --python $(@D)/bin/python --require-hashes requirements/$(@F:.%=%).lock
-	@touch $@
-
-web/integrations/node_modules/.all: web/integrations/package-lock.json
-	cd web/integrations && $(NPM_CI)
 	@touch $@
 
 $(NODE_CLIENTS): tests/clients/node/package-lock.json

@@ -272,6 +272,14 @@ def ask(page: Page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
+def change_language(page: Page, language: str) -> None:
+    """Choose another language in the settings of the English page."""
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_label("Language").select_option(language)
+    page.wait_for_function("language => document.documentElement.lang === language", arg=language)
+    page.keyboard.press("Escape")
+
+
 def wait_for_answers(page: Page, count: int = 1) -> None:
     """Wait until so many answers are there."""
     page.wait_for_function(

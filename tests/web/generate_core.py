@@ -1,4 +1,4 @@
-"""Writes the TypeScript that repeats what Python defines: events, presets, words, tag profiles, errors.
+"""Writes the TypeScript that repeats what Python defines: events, limits, presets, words, tags, errors.
 
 `python -m tests.web.generate_core` rewrites the files in `web`. They are committed, so that the page
 can be built without Python; a test compares them with what this module would write.
@@ -18,7 +18,8 @@ from thinkaloud.core import canon
 from thinkaloud.core.canon.requests import Image
 from thinkaloud.core.dialects.tags.families import model_families
 from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
-from thinkaloud.core.view import LOCALES, PRESETS
+from thinkaloud.core.transcript import timing
+from thinkaloud.core.view import LOCALES, PRESETS, summary, text, thinking
 from thinkaloud.surfaces.chat.error_words import error_tables
 
 WEB = Path(__file__).parents[2] / "web"
@@ -74,11 +75,27 @@ SHARED_WORDS = (
 """The words of the Python tables that the element says as well, without the prefix of their keys."""
 
 
+LIMITS = {
+    "BURST_MS": timing.BURST_MS,
+    "CALL_COLUMNS": thinking.CALL_COLUMNS,
+    "CODE_POINTS_PER_COLUMN": text.CODE_POINTS_PER_COLUMN,
+    "FEWEST_PEEK_CHARACTERS": text.FEWEST_PEEK_CHARACTERS,
+    "INPUT_LIMIT": thinking.INPUT_LIMIT,
+    "PEEK_COLUMNS": text.PEEK_COLUMNS,
+    "PREVIEW_COLUMNS": text.PREVIEW_COLUMNS,
+    "READ_AHEAD": summary.READ_AHEAD,
+    "RESULT_LIMIT": thinking.RESULT_LIMIT,
+    "SUMMARY_COLUMNS": summary.SUMMARY_COLUMNS,
+}
+"""The sizes and times of the view, by the names that they have in both languages."""
+
+
 def generated() -> dict[str, str]:
     """Every generated file by its name, with its content."""
     default = PRESETS["default"]
     return {
         "src/core/events.ts": HEADER + _events(),
+        "src/core/limits.ts": HEADER + _limits(),
         "src/core/policy.ts": HEADER + _policy(type(default), default),
         "src/core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
         "src/core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
@@ -102,6 +119,12 @@ def _events() -> str:
         _interface(canon.Entry),
     ]
     return "\n\n".join(parts).replace('";\n\nexport type', '";\nexport type') + "\n"
+
+
+def _limits() -> str:
+    lines = ["/** The sizes and times that decide what is shown, the same on every surface. */", ""]
+    lines += [f"export const {name} = {value};" for name, value in LIMITS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _policy(policy: Any, default: msgspec.Struct) -> str:

@@ -203,6 +203,28 @@ def test_a_policy_can_silence_it(page: Page) -> None:
     assert page.evaluate("() => document.querySelectorAll('[role=status], [role=alert]').length") == 0
 
 
+def test_each_line_of_thinking_is_read_out_once_and_none_while_a_tool_works(page: Page) -> None:
+    """Where the policy wants thinking read out, the newest line stays in the view while a call works."""
+    page.clock.install()
+    show_block(page, running_thought("Find the cat."), id="block", policy={"live_region": "content"})
+    page.evaluate(
+        """() => {
+          window.said = [];
+          new MutationObserver(() => said.push(document.querySelector("[role=status]").textContent))
+            .observe(document.body, {subtree: true, childList: true});
+        }"""
+    )
+    page.clock.run_for(20_000)
+    call = {"type": "block.started", "block": 1, "kind": "tool_call", "name": "search"}
+    feed_more(page, [({"type": "block.ended", "block": 0}, 900), (call, 1000)])
+    feed_more(page, [({"type": "block.ended", "block": 1}, 1100)])
+    page.clock.run_for(30_000)
+    announcements = [text for text in page.evaluate("() => said") if text]
+    assert announcements.count("Find the cat.") <= 1, announcements
+    assert "Find the cat." not in announcements[-1], announcements
+    assert any("search" in text for text in announcements), announcements
+
+
 def test_the_body_is_busy_while_it_grows_and_never_live(page: Page) -> None:
     show_block(page, running_thought(), id="block", open=True)
     body = (

@@ -11,6 +11,7 @@ from tests.web.chat_page import (
     PageVisit,
     ask,
     block_events,
+    change_language,
     wait_for_answers,
 )
 from tests.web.page_screenshots import PIXEL
@@ -46,6 +47,10 @@ def paste(page: "Page", **formats: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate(_WRITE, {kind.replace("_", "/"): text for kind, text in formats.items()})
     page.keyboard.press("Control+v")
+
+
+def go_to(page: "Page", session: str) -> None:
+    page.evaluate("id => { location.hash = id; }", session)
 
 
 def normalized_lines(text: str) -> str:
@@ -210,3 +215,30 @@ def test_file_pasted_into_an_edited_question_goes_with_it(visit: PageVisit, gate
     (question, *_) = gateway.call(f"/api/sessions/{session}/messages")["items"]
     assert question["content"] == f"{QUICK_QUESTION}\n\nnotes.txt:\n\n17 apples"
     assert [image["data"] for image in question["images"]] == [PIXEL]
+
+
+@pytest.mark.parametrize("how", ["another conversation", "another language"])
+def test_edit_of_a_question_stays_as_it_is_while_something_else_is_shown(
+    visit: PageVisit, gateway: GatewayProcess, how: str
+) -> None:
+    page = visit.open()
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
+    session = page.evaluate("() => location.hash.slice(1).split('/')[0]")
+    page.get_by_role("button", name="Edit the question").click()
+    page.locator(".edit textarea").fill("how much is 2 + 3")
+    give_files(page, "paste", ".edit textarea", shot__png=base64.b64decode(PIXEL))
+    expect(page.locator(".edit .attachment")).to_have_count(1)
+    if how == "another language":
+        change_language(page, "pt-BR")
+        expect(page.locator(".edit").get_by_role("button", name="Cancelar")).to_be_visible()
+    else:
+        go_to(page, "")
+        page.wait_for_selector(".puzzle")
+        go_to(page, session)
+    expect(page.locator(".edit textarea")).to_have_value("how much is 2 + 3")
+    expect(page.locator(".edit .attachment")).to_have_count(1)
+    page.locator(".edit textarea").press("Enter")
+    page.get_by_text("2/2").wait_for()
+    expect(page.locator(".edit")).to_have_count(0)
+    gateway.call("/api/preferences", {"language": "en-US"}, "PUT")

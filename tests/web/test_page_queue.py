@@ -1,5 +1,6 @@
 """Questions that are sent while an answer is on its way: they wait, can be changed, and are asked once."""
 
+import base64
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +12,12 @@ from tests.web.chat_page import (
     PageVisit,
     ask,
     block_events,
+    change_language,
     open_visit,
     wait_for_answers,
 )
+from tests.web.page_screenshots import PIXEL
+from tests.web.test_page_features import give_files
 from tests.web.test_page_races import DelayedRequests
 
 if TYPE_CHECKING:
@@ -208,6 +212,34 @@ def test_edit_that_is_left_keeps_its_text_until_it_is_sent(
     page.locator(".queue").get_by_role("button", name="Send").click()
     wait_for_answers(page, 2)
     assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 3"]
+
+
+@pytest.mark.parametrize("how", ["another conversation", "another language"])
+def test_file_pasted_into_an_edit_that_is_left_goes_with_the_question(
+    visit: PageVisit, gateway: GatewayProcess, how: str
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    session = page.evaluate("() => location.hash.slice(1)")
+    edit_waiting_question(page, "how much is 2 + 3")
+    give_files(page, "paste", ".queue textarea", shot__png=base64.b64decode(PIXEL))
+    expect(page.locator(".queue .attachment")).to_have_count(1)
+    if how == "another language":
+        change_language(page, "pt-BR")
+    else:
+        go_to(page, "")
+        expect(page.locator(".queue")).to_be_hidden()
+        go_to(page, session)
+    expect(page.locator(".queue li")).to_contain_text("how much is 2 + 3")
+    wait_for_answers(page)
+    page.locator(".queue button").first.click()
+    wait_for_answers(page, 2)
+    messages = gateway.call(f"/api/sessions/{session}/messages")["items"]
+    question = [message for message in messages if message["role"] == "user"][-1]
+    assert question["content"] == "how much is 2 + 3"
+    assert [image["data"] for image in question["images"]] == [PIXEL]
+    gateway.call("/api/preferences", {"language": "en-US"}, "PUT")
 
 
 def test_question_behind_the_first_one_stays_in_its_conversation_when_the_reader_leaves(

@@ -7,8 +7,7 @@
 import type { Entry, Usage } from "../src/core/events.js";
 import type { Policy } from "../src/core/policy.js";
 import { readStored, writeStored } from "./storage.js";
-import { translateError } from "./translate.js";
-import { hasWords, t } from "./words.js";
+import { currentLanguage, hasWords, t } from "./words.js";
 
 export interface Session {
   id: string;
@@ -247,4 +246,36 @@ export function switchWorkspace(id: string): void {
   writeStored(WORKSPACE, id);
   history.replaceState(null, "", "#");
   location.reload();
+}
+
+const TRIES = 5;
+const FIRST_PAUSE_MS = 500;
+
+export async function retryTemporary<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.temporary || attempt === TRIES) throw error;
+      const pause = error.retryAfterMs || FIRST_PAUSE_MS * 2 ** (attempt - 1);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      signal?.throwIfAborted(); // nobody waits for it any more
+    }
+  }
+}
+
+export async function translateError(text: string): Promise<string> {
+  if (!text || currentLanguage() !== "pt-BR") return text;
+  // Where the gateway is gone, the table cannot be had: the sentence in English is better than none.
+  const table = await import("./portuguese-errors.js").catch(() => null);
+  return (table?.PORTUGUESE_ERRORS ?? []).reduce(
+    (sentence, [english, portuguese]) =>
+      sentence.replace(pattern(english), (_, ...gaps: string[]) => portuguese.replace(/{}/g, () => gaps.shift() ?? "")),
+    text,
+  );
+}
+
+function pattern(english: string): RegExp {
+  const fixed = english.split("{}").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(fixed.join("(.+?)") + (english.endsWith("{}") ? "$" : ""), "gs");
 }

@@ -57,10 +57,15 @@ const SIGNATURES: [RegExp, string][] = [
 
 export class Attachments {
   readonly node = h("ul", { class: "attachments", hidden: true, "aria-label": t("attached") });
-  private items: Attachment[] = [];
+  private items: Attachment[];
 
-  /** `changed` is called when a file came or went. */
-  constructor(private changed: () => void) {}
+  /** `changed` is called when a file came or went; `from` has the files that are here at first. */
+  constructor(
+    private changed: () => void,
+    from?: Attachments,
+  ) {
+    this.items = from?.items ?? [];
+  }
 
   get empty(): boolean {
     return !this.items[0];

@@ -1,9 +1,8 @@
 /** What a conversation asks of the gateway. */
 
-import { type Message, type Paged, requestJson, type Session, type TurnSummary } from "./api.js";
+import { type Message, type Paged, requestJson, retryTemporary, type Session, type TurnSummary } from "./api.js";
 import type { Attached } from "./attachments.js";
 import { type Choice, requestSettings } from "./preferences.js";
-import { retryTemporary } from "./retry.js";
 
 /** A question: who is asked, in the place of which turn, and what goes with it. */
 export interface Question {

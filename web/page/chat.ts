@@ -3,7 +3,7 @@
  * along only for a reader who is at the end.
  */
 
-import { ApiError, type Message, type Session, type State, type TurnSummary } from "./api.js";
+import { ApiError, type Message, retryTemporary, type Session, type State, type TurnSummary } from "./api.js";
 import { modelThinks } from "./catalog.js";
 import {
   createSession,
@@ -17,13 +17,10 @@ import {
 } from "./chat-requests.js";
 import { forgetQueue } from "./composer.js";
 import { button, h, show } from "./dom.js";
-import { refusalCard } from "./error-card.js";
+import { refusalCard, StatusLine } from "./error-card.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
-import { Exchanges } from "./exchanges.js";
-import type { Place } from "./place.js";
-import { retryTemporary } from "./retry.js";
+import type { Place } from "./page-context.js";
 import { ScrollFollow, whenNear } from "./scroll-follow.js";
-import { StatusLine } from "./status-line.js";
 import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -272,7 +269,7 @@ export class Chat {
     this.scroll.stop();
     exchange.node.scrollIntoView({ block: "start" });
     if (block !== null && (exchange.turn.blocks[block]?.kind ?? "text") !== "text")
-      void import("./reveal.js").then(({ revealStep }) => revealStep(exchange, block)).catch(showError);
+      void import("./step-links.js").then(({ revealStep }) => revealStep(exchange, block)).catch(showError);
     exchange.node.classList.remove("found");
     requestAnimationFrame(() => exchange.node.classList.add("found"));
     exchange.node.tabIndex = -1;
@@ -416,5 +413,42 @@ export class Chat {
     });
     this.exchanges.set(id, exchange);
     return exchange;
+  }
+}
+
+export class Exchanges extends Map<string, Exchange> {
+  /** The exchange that runs, if one does. */
+  get running(): Exchange | null {
+    return [...this.values()].reverse().find((exchange) => exchange.running) ?? null;
+  }
+
+  /** The first prompt; it serves as title until there is one. */
+  get firstPrompt(): string {
+    const [first] = this.values();
+    return first?.prompt.split("\n")[0]?.slice(0, 80) ?? "";
+  }
+
+  /** Whether all thinking is open. */
+  get expanded(): boolean {
+    const thinking = [...this.values()].filter(({ block }) => block.state.view);
+    return thinking.every(({ block }) => block.open);
+  }
+
+  /** Draws everything as the preferences say now. */
+  restyle(): void {
+    for (const exchange of this.values()) exchange.restyle();
+  }
+
+  /** Draws the names of those who answered again, once the models are known. */
+  redrawNames(): void {
+    for (const exchange of this.values()) if (exchange.turn.outcome || exchange.running) exchange.draw();
+  }
+
+  expandAll(): void {
+    for (const exchange of this.values()) exchange.expandAll();
+  }
+
+  collapseAll(): void {
+    for (const { block } of this.values()) block.collapseAll();
   }
 }

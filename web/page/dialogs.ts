@@ -1,7 +1,7 @@
 /** Dialogs: the browser's own, so that focus, Escape and the background are what people know. */
 
 import { addDialogWords } from "./dialog-words.js";
-import { button, type Child, h } from "./dom.js";
+import { button, type Child, composing, h } from "./dom.js";
 import { t } from "./words.js";
 
 addDialogWords();
@@ -90,8 +90,19 @@ export function asked(title: string, label: string, value: string, yes: string, 
   });
 }
 
-/** Up and down go through the buttons of a list, and from its ends back to the field above it. */
+/**
+ * Up and down go through the buttons of a list, and from its ends back to the field above it. In the field, Enter presses
+ * the first button, and down goes to it.
+ */
 export function arrows(list: HTMLElement, field: HTMLElement): void {
+  field.addEventListener("keydown", (event) => {
+    if (composing(event)) return;
+    const first = list.querySelector("button");
+    if (event.key === "ArrowDown") first?.focus();
+    else if (event.key === "Enter") first?.click();
+    else return;
+    event.preventDefault();
+  });
   list.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;

@@ -19,41 +19,70 @@ interface EditHost {
 }
 
 /** The field with its buttons. */
-export function editBox(text: string, { name, done, left }: EditHost): HTMLElement {
-  const area = h("textarea", { class: "input", rows: 3, "aria-label": t("edit") });
-  area.value = text;
-  const files = new Attachments(() => files.draw("", true));
-  const form = h(
-    "form",
-    { class: "edit stack" },
-    files.node,
-    area,
-    h(
-      "div",
-      { class: "dialog-foot" },
-      button(t("cancel"), null, left, { class: "plain" }),
-      h("button", { class: "primary" }, name),
-    ),
-  );
-  area.addEventListener("keydown", (event) => {
-    if (composing(event)) return;
-    if (event.key === "Escape") left();
-    else if (event.key === "Enter" && !event.shiftKey) form.requestSubmit();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  area.addEventListener("paste", (event) => {
-    const pasted = pastedParts(event).files;
-    if (!pasted[0]) return;
-    event.preventDefault();
-    void files.add(pasted);
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (!area.value.trim() && files.empty) return left();
-    const { prompt, attached } = files.take(area.value);
-    done(prompt, attached);
-  });
-  return form;
+export class EditBox {
+  readonly node: HTMLFormElement;
+  private area = h("textarea", { class: "input", rows: 3, "aria-label": t("edit") });
+  private files: Attachments;
+
+  /** `draft` is a box that left the page unfinished: this one goes on with its text and its files. */
+  constructor(
+    private text: string,
+    { name, done, left }: EditHost,
+    draft?: EditBox,
+  ) {
+    this.area.value = draft?.area.value ?? text;
+    this.files = new Attachments(() => this.files.draw("", true), draft?.files);
+    this.files.draw("", true);
+    this.node = h(
+      "form",
+      { class: "edit stack" },
+      this.files.node,
+      this.area,
+      h(
+        "div",
+        { class: "dialog-foot" },
+        button(t("cancel"), null, left, { class: "plain" }),
+        h("button", { class: "primary" }, name),
+      ),
+    );
+    this.area.addEventListener("keydown", (event) => {
+      if (composing(event)) return;
+      if (event.key === "Escape") left();
+      else if (event.key === "Enter" && !event.shiftKey) this.node.requestSubmit();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.area.addEventListener("paste", (event) => {
+      const pasted = pastedParts(event).files;
+      if (!pasted[0]) return;
+      event.preventDefault();
+      void this.files.add(pasted);
+    });
+    this.node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.empty) return left();
+      const { prompt, attached } = this.take();
+      done(prompt, attached);
+    });
+  }
+
+  /** Whether there is nothing to ask. */
+  get empty(): boolean {
+    return !this.area.value.trim() && this.files.empty;
+  }
+
+  /** Whether it was neither changed nor given a file. */
+  get unchanged(): boolean {
+    return this.area.value === this.text && this.files.empty;
+  }
+
+  /** The text and the files as they are now; the files are no longer here. */
+  take(): { prompt: string; attached: Attached } {
+    return this.files.take(this.area.value);
+  }
+
+  focus(): void {
+    this.area.focus();
+  }
 }

@@ -14,57 +14,9 @@ export function drawChart(
   value: (row: FigureRow) => number,
   { name, dayLabel }: { name: string; dayLabel: string },
 ): { destroy(): void } {
-  const style = getComputedStyle(node);
-  const colour = (property: string): string => {
-    // A canvas does not know light-dark(), so the browser computes the colour first.
-    const probe = document.createElement("span");
-    probe.style.color = `var(${property})`;
-    node.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
-  };
   const times = days.map(({ name }) => new Date(`${name}T00:00`).getTime() / 1000);
   const values = days.map((row) => value(row) || null); // a day without anything has no bar
-  const number = (n: number): string => n.toLocaleString(currentLanguage(), { maximumSignificantDigits: 4 });
-  const day = (seconds: number): string =>
-    new Date(seconds * 1000).toLocaleDateString(currentLanguage(), { day: "numeric", month: "short" });
-  const axis = {
-    stroke: colour("--muted"),
-    font: `12px ${style.fontFamily}`,
-    grid: { stroke: colour("--line"), width: 1 },
-    ticks: { show: false },
-  };
-  const bars = uPlot.paths.bars;
-  const plot = new uPlot(
-    {
-      width: node.clientWidth || 600,
-      height: HEIGHT,
-      cursor: { drag: { x: false, y: false }, y: false },
-      legend: { live: true },
-      scales: {
-        x: { range: (_, min, max) => [min - HALF_DAY_S, max + HALF_DAY_S] },
-        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
-      },
-      axes: [
-        { ...axis, space: 80, values: (_, ticks) => ticks.map(day), grid: { show: false } },
-        { ...axis, size: 64, values: (_, ticks) => ticks.map(number) },
-      ],
-      series: [
-        { label: dayLabel, value: (_, seconds) => (seconds == null ? "" : day(seconds)) },
-        {
-          label: name,
-          fill: colour("--accent"),
-          stroke: colour("--accent"),
-          points: { show: false },
-          value: (_, n) => (n == null ? "" : number(n)),
-          ...(bars ? { paths: bars({ size: [0.7, 40], radius: 0.15 }) } : {}),
-        },
-      ],
-    },
-    [times, values],
-    node,
-  );
+  const plot = new uPlot(plotOptions(node, name, dayLabel), [times, values], node);
   plot.root.setAttribute("role", "img");
   plot.root.setAttribute("aria-label", name);
   const width = new ResizeObserver(() => node.clientWidth && plot.setSize({ width: node.clientWidth, height: HEIGHT }));
@@ -75,4 +27,58 @@ export function drawChart(
       plot.destroy();
     },
   };
+}
+
+function plotOptions(node: HTMLElement, name: string, dayLabel: string): uPlot.Options {
+  const accent = colour(node, "--accent");
+  const axis = {
+    stroke: colour(node, "--muted"),
+    font: `12px ${getComputedStyle(node).fontFamily}`,
+    grid: { stroke: colour(node, "--line"), width: 1 },
+    ticks: { show: false },
+  };
+  const { bars } = uPlot.paths;
+  return {
+    width: node.clientWidth || 600,
+    height: HEIGHT,
+    cursor: { drag: { x: false, y: false }, y: false },
+    legend: { live: true },
+    scales: {
+      x: { range: (_, min, max) => [min - HALF_DAY_S, max + HALF_DAY_S] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      { ...axis, space: 80, values: (_, ticks) => ticks.map(dayText), grid: { show: false } },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map(numberText) },
+    ],
+    series: [
+      { label: dayLabel, value: (_, seconds) => (seconds == null ? "" : dayText(seconds)) },
+      {
+        label: name,
+        fill: accent,
+        stroke: accent,
+        points: { show: false },
+        value: (_, n) => (n == null ? "" : numberText(n)),
+        ...(bars ? { paths: bars({ size: [0.7, 40], radius: 0.15 }) } : {}),
+      },
+    ],
+  };
+}
+
+/** The value of a colour: a canvas does not know light-dark(), so the browser computes it first. */
+function colour(node: HTMLElement, property: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${property})`;
+  node.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function numberText(n: number): string {
+  return n.toLocaleString(currentLanguage(), { maximumSignificantDigits: 4 });
+}
+
+function dayText(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleDateString(currentLanguage(), { day: "numeric", month: "short" });
 }

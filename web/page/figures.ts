@@ -6,13 +6,46 @@ import { modelTitle } from "./catalog.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open, select } from "./dialogs.js";
 import { h, say } from "./dom.js";
-import { FIGURE_WORDS } from "./figure-words.js";
 import type { PageContext } from "./page-context.js";
 import { showError } from "./toasts.js";
 import { addWords, currentLanguage, formatMoment, t } from "./words.js";
 
 addDialogWords();
-addWords(FIGURE_WORDS);
+// biome-ignore format: a word per line, both languages side by side
+addWords({
+  "figures.period": ["Period", "Período"],
+  "figures.days": ["{n} days", "{n} dias"],
+  "figures.metric": ["Chart", "Gráfico"],
+  "figures.counting": ["Counting… {n} turns so far", "Contando… {n} respostas até agora"],
+  "figures.none": ["Nothing was asked in this time.", "Nada foi perguntado neste período."],
+  "figures.by_day": ["By day", "Por dia"],
+  "figures.by_model": ["By model", "Por modelo"],
+  "figures.by_agent": ["By agent", "Por agente"],
+  "figures.longest": ["The longest thoughts", "Os pensamentos mais longos"],
+  "figures.no_thoughts": ["No thought with a known time.", "Nenhum pensamento com tempo conhecido."],
+  "figures.as_table": ["As a table", "Em tabela"],
+  "figures.day": ["Day", "Dia"],
+  "figures.thinking": ["Thinking time", "Tempo de pensamento"],
+  "figures.thinking.unit": ["Thinking time, in minutes", "Tempo de pensamento, em minutos"],
+  "figures.tokens.unit": ["Tokens, in and out", "Tokens, de entrada e saída"],
+  "figures.cost.unit": ["Cost, in US dollars", "Custo, em dólares"],
+  "figures.turns.unit": ["Answers", "Respostas"],
+  "figures.tokens_in": ["Tokens in", "Tokens de entrada"],
+  "figures.tokens_out": ["Tokens out", "Tokens de saída"],
+  "figures.tokens_thinking": ["of these thinking", "destes, pensamento"],
+  "figures.cost": ["Cost", "Custo"],
+  "figures.turns": ["Answers", "Respostas"],
+  "figures.stalls": ["Stalls", "Pausas longas"],
+  "figures.loops": ["Loops", "Repetições"],
+  "figures.no_agent": ["No agent", "Sem agente"],
+  "figures.agent_gone": ["Deleted agent", "Agente excluído"],
+  "figures.untimed": ["The thinking time of {n} answer is unknown.|The thinking time of {n} answers is unknown.", "O tempo de pensamento de {n} resposta é desconhecido.|O tempo de pensamento de {n} respostas é desconhecido."],
+  "figures.uncounted": ["The tokens of {n} answer are unknown.|The tokens of {n} answers are unknown.", "Os tokens de {n} resposta são desconhecidos.|Os tokens de {n} respostas são desconhecidos."],
+  "figures.unpriced": ["The cost of {n} answer is unknown.|The cost of {n} answers is unknown.", "O custo de {n} resposta é desconhecido.|O custo de {n} respostas é desconhecido."],
+  "figures.hidden": ["{n} answer has thinking that you may not see, and is only in the number of answers.|{n} answers have thinking that you may not see, and are only in the number of answers.", "{n} resposta tem pensamento que você não pode ver, e entra apenas no número de respostas.|{n} respostas têm pensamento que você não pode ver, e entram apenas no número de respostas."],
+  "figures.prices": ["Prices: {name}.", "Preços: {name}."],
+  "figures.counted": ["A stall is a long silence of a model, a loop is text or calls that repeat. Imported conversations are not counted.", "Uma pausa longa é um silêncio do modelo; uma repetição é texto ou chamadas que se repetem. Conversas importadas não contam."],
+});
 
 export interface FigureRow {
   name: string;
@@ -61,71 +94,79 @@ const METRICS: Record<string, (row: FigureRow) => number> = {
 
 /** Opens the figures. */
 export async function openFigures(page: PageContext): Promise<void> {
-  const { body, dialog, close } = open(t("figures"), "wide");
-  const status = h("p", { class: "muted small", role: "status" }, t("loading"));
-  const content = h("div", { class: "stack figures" });
-  let days = 30;
-  let metric = "thinking";
-  let latest = 0;
-  let chart: { destroy(): void } | null = null;
-  dialog.addEventListener("close", () => {
-    latest++;
-    chart?.destroy();
-    if (location.hash === "#figures") page.go({});
-  });
-  const load = async (): Promise<void> => {
-    const number = ++latest;
+  await new FiguresDialog(page).load();
+}
+
+class FiguresDialog {
+  private status = h("p", { class: "muted small", role: "status" }, t("loading"));
+  private content = h("div", { class: "stack figures" });
+  private close: () => void;
+  private days = 30;
+  private metric = "thinking";
+  /** The number of the newest request: what an older one brings is not drawn. */
+  private latest = 0;
+  private chart: { destroy(): void } | null = null;
+
+  constructor(page: PageContext) {
+    const { body, dialog, close } = open(t("figures"), "wide");
+    this.close = close;
+    dialog.addEventListener("close", () => {
+      this.latest++;
+      this.chart?.destroy();
+      if (location.hash === "#figures") page.go({});
+    });
+    body.append(this.tools(), this.status, this.content);
+  }
+
+  async load(): Promise<void> {
+    const number = ++this.latest;
     let figures: Figures;
     do {
       const offset = -new Date().getTimezoneOffset();
-      figures = await requestJson<Figures>(`/api/figures?days=${days}&utc_offset_minutes=${offset}`);
-      if (number !== latest) return;
-      await draw(figures);
-      say(status, figures.complete ? "" : t("figures.counting", { n: figures.total.turns }));
+      figures = await requestJson<Figures>(`/api/figures?days=${this.days}&utc_offset_minutes=${offset}`);
+      if (number !== this.latest) return;
+      await this.draw(figures);
+      say(this.status, figures.complete ? "" : t("figures.counting", { n: figures.total.turns }));
     } while (!figures.complete);
-  };
-  const draw = async (figures: Figures): Promise<void> => {
+  }
+
+  private tools(): HTMLElement {
+    const reload = (): void => void this.load().catch(showError);
+    const period = select(
+      t("figures.period"),
+      PERIODS.map((n) => [String(n), t("figures.days", { n })]),
+      String(this.days),
+      (value) => {
+        this.days = Number(value);
+        reload();
+      },
+    );
+    const metric = select(
+      t("figures.metric"),
+      Object.keys(METRICS).map((name) => [name, t(`figures.${name}.unit`)]),
+      this.metric,
+      (value) => {
+        this.metric = value;
+        reload();
+      },
+    );
+    return h("div", { class: "figure-tools" }, period, metric);
+  }
+
+  private async draw(figures: Figures): Promise<void> {
     const plot = h("div", { class: "figure-plot" });
-    content.replaceChildren(...sections(figures, plot, close));
-    chart?.destroy();
-    chart = null;
+    this.content.replaceChildren(...sections(figures, plot, this.close));
+    this.chart?.destroy();
+    this.chart = null;
     if (!figures.total.turns) return;
     const { drawChart } = await import("./figure-chart.js");
     if (!plot.isConnected) return;
-    const value = METRICS[metric] ?? METRICS.thinking;
-    chart = drawChart(plot, eachDay(figures, days), value as (row: FigureRow) => number, {
-      name: t(`figures.${metric}.unit`),
+    const value = METRICS[this.metric] as (row: FigureRow) => number;
+    this.chart = drawChart(plot, eachDay(figures, this.days), value, {
+      name: t(`figures.${this.metric}.unit`),
       dayLabel: t("figures.day"),
     });
-  };
-  const reload = (): void => void load().catch(showError);
-  body.append(
-    h(
-      "div",
-      { class: "figure-tools" },
-      select(
-        t("figures.period"),
-        PERIODS.map((n) => [String(n), t("figures.days", { n })]),
-        String(days),
-        (value) => {
-          days = Number(value);
-          reload();
-        },
-      ),
-      select(
-        t("figures.metric"),
-        Object.keys(METRICS).map((name) => [name, t(`figures.${name}.unit`)]),
-        metric,
-        (value) => {
-          metric = value;
-          reload();
-        },
-      ),
-    ),
-    status,
-    content,
-  );
-  await load();
+  }
 }
 
 function sections(figures: Figures, plot: HTMLElement, close: () => void): HTMLElement[] {

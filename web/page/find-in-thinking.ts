@@ -6,8 +6,7 @@
 import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import type { PageContext } from "./page-context.js";
-import type { Hit, Place } from "./place.js";
+import type { Hit, PageContext, Place } from "./page-context.js";
 import { withoutMarkup } from "./snippet.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -34,72 +33,90 @@ const NAME = "found-thought";
 let sheet: CSSStyleSheet | undefined;
 
 /** The search bar above the conversation. */
-export function createFinder(page: PageContext, hit: Hit | null): { node: HTMLElement; close(): void } {
-  const label = t(hit ? "find.all" : "find");
-  const words = h("input", {
-    class: "input",
-    type: "search",
-    "aria-label": label,
-    placeholder: label,
-    autocomplete: "off",
-    spellcheck: "false",
-  });
-  const count = h("span", { class: "muted small count", role: "status" });
-  let found: Found[] = [];
-  let sought: Sought = null;
-  let at = -1;
-  const back = document.activeElement as HTMLElement | null;
-  const close = (): void => {
-    CSS.highlights?.delete(NAME);
-    node.remove();
-    back?.focus();
-  };
-  const look = (): void => {
-    sought = phrasePattern(words.value);
-    found = places([...page.chat.exchanges.values()], sought, !!hit);
-    at = -1;
-    if (found[0]) step(1);
-    else {
-      CSS.highlights?.delete(NAME);
-      say(count, words.value.trim() ? t("find.none") : "");
-    }
-  };
-  const step = (by: number): void => {
-    if (!found[0]) return;
-    at = (at + by + found.length) % found.length;
-    say(count, t("find.count", { i: at + 1, n: found.length }));
-    page.chat.stopFollowing();
-    void show(found[at] as Found, sought).catch(showError);
-  };
-  const node = h(
-    "div",
-    { class: "finder", role: "search" },
-    words,
-    count,
-    button(t("find.previous"), "up", () => step(-1), { bare: true, class: "quiet" }),
-    button(t("find.next"), "down", () => step(1), { bare: true, class: "quiet" }),
-    button(t("close"), "close", close, { bare: true, class: "quiet" }),
-  );
-  words.addEventListener("input", look);
-  if (hit) {
-    words.value = hit.query;
-    // The query in its order, else the words of it that were found, where most of them are.
-    for (sought of [phrasePattern(hit.query.replace(/["*]/g, " ")), wordsPattern(hit.words)]) {
-      found = places([...page.chat.exchanges.values()], sought, true);
-      at = bestAt(found, hit.place);
-      if (at >= 0) break;
-    }
-    if (at >= 0) step(0); // else the place itself is shown, such as a tool's
+export class Finder {
+  readonly node: HTMLElement;
+  private words: HTMLInputElement;
+  private count = h("span", { class: "muted small count", role: "status" });
+  private found: Found[] = [];
+  private sought: Sought = null;
+  private at = -1;
+  /** What had the focus before. */
+  private focused = document.activeElement as HTMLElement | null;
+
+  constructor(
+    private page: PageContext,
+    private hit: Hit | null,
+  ) {
+    const label = t(hit ? "find.all" : "find");
+    this.words = h("input", {
+      class: "input",
+      type: "search",
+      "aria-label": label,
+      placeholder: label,
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    const quiet = { bare: true, class: "quiet" };
+    this.node = h(
+      "div",
+      { class: "finder", role: "search" },
+      this.words,
+      this.count,
+      button(t("find.previous"), "up", () => this.step(-1), quiet),
+      button(t("find.next"), "down", () => this.step(1), quiet),
+      button(t("close"), "close", () => this.close(), quiet),
+    );
+    this.words.addEventListener("input", () => this.look());
+    this.node.addEventListener("keydown", (event) => this.handleKey(event));
+    if (hit) this.showHit(hit);
   }
-  node.addEventListener("keydown", (event) => {
+
+  close(): void {
+    CSS.highlights?.delete(NAME);
+    this.node.remove();
+    this.focused?.focus();
+  }
+
+  private look(): void {
+    this.sought = phrasePattern(this.words.value);
+    this.found = this.places();
+    this.at = -1;
+    if (this.found[0]) return this.step(1);
+    CSS.highlights?.delete(NAME);
+    say(this.count, this.words.value.trim() ? t("find.none") : "");
+  }
+
+  private places(): Found[] {
+    return places([...this.page.chat.exchanges.values()], this.sought, !!this.hit);
+  }
+
+  private step(by: number): void {
+    if (!this.found[0]) return;
+    this.at = (this.at + by + this.found.length) % this.found.length;
+    say(this.count, t("find.count", { i: this.at + 1, n: this.found.length }));
+    this.page.chat.stopFollowing();
+    void show(this.found[this.at] as Found, this.sought).catch(showError);
+  }
+
+  /** Goes to the query in its order, else to the words of it that were found, where most of them are. */
+  private showHit({ query, words, place }: Hit): void {
+    this.words.value = query;
+    for (this.sought of [phrasePattern(query.replace(/["*]/g, " ")), wordsPattern(words)]) {
+      this.found = this.places();
+      this.at = bestAt(this.found, place);
+      if (this.at >= 0) return this.step(0);
+    }
+    // The place itself is shown, such as a tool's.
+  }
+
+  private handleKey(event: KeyboardEvent): void {
     if (composing(event)) return;
-    if (event.key === "Escape") close();
-    else if (event.key === "Enter" && event.target === words) step(event.shiftKey ? -1 : 1);
+    if (event.key === "Escape") this.close();
+    else if (event.key === "Enter" && event.target === this.words) this.step(event.shiftKey ? -1 : 1);
     else return;
     event.preventDefault();
     event.stopPropagation();
-  });
-  return { node, close };
+  }
 }
 
 /** In small letters without accents, and as long as before: there is one letter that would grow. */

@@ -1,10 +1,10 @@
-/** What the dialogs and other parts of the page may ask of the page as a whole. */
+/** The page as a whole: what its parts may ask of it, and the places in it that an address can name. */
 
 import type { Policy } from "../src/core/policy.js";
 import type { Session } from "./api.js";
+import { ApiError, requestJson, type TurnSummary } from "./api.js";
 import type { Chat } from "./chat.js";
 import type { Composer } from "./composer.js";
-import type { Hit, Place } from "./place.js";
 import type { Choice } from "./preferences.js";
 import type { Sessions } from "./sessions.js";
 
@@ -37,4 +37,32 @@ export interface PageContext {
   showThinking(display: Policy): Promise<void>;
   pickAnswerer(): void;
   openFigures(): Promise<void>;
+}
+
+/** A session, a turn in it and a step of that; empty is a new conversation. */
+export interface Place {
+  session: string;
+  turn: string;
+  block: number | null;
+}
+
+/** A place that a search found: the query, and which words of it were found, as they are written there. */
+export interface Hit {
+  place: Place;
+  query: string;
+  words: string[];
+}
+
+/** The place that an address names: a session, a turn and a block in it, or a step alone; null if it is gone. */
+export async function placeOf(hash: string): Promise<Place | null> {
+  const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];
+  if (step) {
+    const found = await requestJson<TurnSummary>(`/api/turns/${step}`).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    });
+    return found && { session: found.session, turn: step, block: Number(at) };
+  }
+  const [, session = "", turn = "", block] = /^(ses_[\w-]+)(?:\/(trn_[\w-]+)(?:\/(\d+))?)?/.exec(hash) ?? [];
+  return { session, turn, block: block === undefined ? null : Number(block) };
 }

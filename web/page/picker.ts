@@ -4,7 +4,7 @@ import type { Agent, Model, OwnAgent } from "./api.js";
 import { builtIn, loadAgents, loadModels, modelTitle } from "./catalog.js";
 import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
-import { composing, h, icon } from "./dom.js";
+import { h, icon } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { type Choice, DEFAULT_CHOICE } from "./preferences.js";
 import { hasWords, t } from "./words.js";
@@ -34,51 +34,41 @@ export async function pickAnswerer(page: PageContext): Promise<void> {
   const list = h("div", { class: "rows" });
   const { close } = open(t("picker"), "tall", filter, list);
   const chosen = page.composer.choice;
+  const choose = (choice: Choice): void => {
+    page.choose(choice);
+    close();
+  };
   const draw = (): void => {
-    const sought = filter.value.trim().toLowerCase();
-    const found = rows.filter(({ choice, about }) =>
-      `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(sought),
-    );
-    const typed = filter.value.trim();
-    // A provider may have models that no list names.
-    if (/^[\w.-]+\/\S+$/.test(typed) && !found.some(({ choice }) => choice.model === typed))
-      found.push({ group: t("picker.typed"), choice: { ...DEFAULT_CHOICE, model: typed, name: typed }, about: "" });
-    const groups = Map.groupBy(found, ({ group }) => group);
+    const matching = filtered(rows, filter.value.trim());
+    const groups = Map.groupBy(matching, ({ group }) => group);
     list.replaceChildren(
-      ...[...groups].map(([group, some]) =>
-        h(
-          "section",
-          null,
-          group && h("h3", null, group),
-          h(
-            "ul",
-            null,
-            ...some.map((row) =>
-              h(
-                "li",
-                null,
-                option(row, chosen, (choice) => {
-                  page.choose(choice);
-                  close();
-                }),
-              ),
-            ),
-          ),
+      ...Array.from(groups, ([title, members]) =>
+        section(
+          title,
+          members.map((row) => option(row, chosen, choose)),
         ),
       ),
     );
-    if (!found[0]) list.append(h("p", { class: "muted pad" }, t("picker.none")));
+    if (!matching[0]) list.append(h("p", { class: "muted pad" }, t("picker.none")));
   };
   filter.addEventListener("input", draw);
-  filter.addEventListener("keydown", (event) => {
-    if (composing(event)) return;
-    if (event.key === "Enter") list.querySelector("button")?.click();
-    else if (event.key === "ArrowDown") list.querySelector("button")?.focus();
-    else return;
-    event.preventDefault();
-  });
   arrows(list, filter);
   draw();
+}
+
+/** The rows that have these words; a provider may have models that no list names, so one can be typed. */
+function filtered(rows: Row[], words: string): Row[] {
+  const matching = rows.filter(({ choice, about }) =>
+    `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(words.toLowerCase()),
+  );
+  if (/^[\w.-]+\/\S+$/.test(words) && !matching.some(({ choice }) => choice.model === words))
+    matching.push({ group: t("picker.typed"), choice: { ...DEFAULT_CHOICE, model: words, name: words }, about: "" });
+  return matching;
+}
+
+function section(title: string, options: HTMLElement[]): HTMLElement {
+  const items = options.map((node) => h("li", null, node));
+  return h("section", null, title && h("h3", null, title), h("ul", null, ...items));
 }
 
 function option({ choice, about }: Row, chosen: Choice, take: (choice: Choice) => void): HTMLElement {

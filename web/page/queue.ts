@@ -12,7 +12,7 @@ import { newKey } from "./chat-requests.js";
 import { QUEUE, queueArea, storedQueue } from "./composer.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h, say, show } from "./dom.js";
-import { editBox } from "./edit-box.js";
+import { EditBox } from "./edit-box.js";
 import type { PageContext } from "./page-context.js";
 import type { Choice } from "./preferences.js";
 import { writeStored } from "./storage.js";
@@ -20,6 +20,7 @@ import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
 addDialogWords();
+
 /** A question that waits. */
 interface Waiting {
   key: string;
@@ -42,6 +43,10 @@ interface Row {
 /** So much of a question is shown in the list. */
 const SHOWN_LENGTH = 300;
 
+/** The queue of the page as it is at this moment. */
+let current: Queue | undefined;
+addEventListener("pagehide", () => current?.leaveEdit());
+
 export class Queue {
   readonly node: HTMLElement;
   /** Whether a question of the list is on its way. */
@@ -58,7 +63,14 @@ export class Queue {
 
   constructor(private page: PageContext) {
     this.node = h("section", { class: "queue", "aria-label": t("queue"), hidden: true }, this.state, this.list);
-    addEventListener("pagehide", () => this.editing?.leave());
+    // The page was built again, in another language: what is being edited in the old one is shown as it is left.
+    current?.leaveEdit();
+    current = this;
+  }
+
+  /** Ends the edit of a question with what is written so far. */
+  leaveEdit(): void {
+    this.editing?.leave();
   }
 
   /** Puts a question at the end of those of a conversation. */
@@ -86,7 +98,7 @@ export class Queue {
 
   /** Shows what waits in a conversation, and sends the first if it is its turn. */
   update(session = this.session): void {
-    if (session !== this.session) this.editing?.leave();
+    if (session !== this.session) this.leaveEdit();
     this.session = session;
     this.draw();
     const [first] = this.read();
@@ -225,34 +237,35 @@ export class Queue {
     const item = this.find(key);
     if (this.editing || !item) return;
     const end = (changed: Partial<Waiting>): void => {
-      const { prompt = item.prompt } = changed;
       this.editing = null;
       this.rows.delete(key);
       node.remove();
       if (this.find(key)) this.change(key, { ...item, ...changed });
       // Another window sent or removed it as it was: the new text is for the person to send.
-      else if (prompt !== item.prompt) this.write([...this.read(), { ...item, ...changed, held: true }]);
+      else if (changed.key) this.write([...this.read(), { ...item, ...changed, held: true }]);
     };
     const close = (changed: Partial<Waiting>): void => {
       end(changed);
       this.update();
       this.page.composer.area.focus();
     };
-    const box = editBox(item.prompt, {
+    const box = new EditBox(item.prompt, {
       name: t("save"),
-      done: (prompt, more) => close({ key: newKey(), prompt, attached: joined(item.attached, more) }),
+      done: (prompt, more) => {
+        const unchanged = prompt === item.prompt && !more.images[0] && !more.files[0];
+        close(unchanged ? {} : { key: newKey(), prompt, attached: joined(item.attached, more) });
+      },
       left: () => close({}),
     });
-    const area = box.querySelector("textarea") as HTMLTextAreaElement;
     const leave = (): void => {
-      const prompt = area.value;
-      const same = !prompt.trim() || prompt === item.prompt;
-      end(same ? {} : { key: newKey(), prompt, held: true });
+      if (box.empty || box.unchanged) return end({});
+      const { prompt, attached } = box.take();
+      end({ key: newKey(), prompt, attached: joined(item.attached, attached), held: true });
     };
     this.editing = { key, leave };
     this.change(key, { ...item, held: true });
-    node.replaceChildren(box);
-    area.focus();
+    node.replaceChildren(box.node);
+    box.focus();
   }
 }
 

@@ -3,7 +3,7 @@
 import { type Paged, requestJson, type SearchHit } from "./api.js";
 import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
-import { button, composing, h, say } from "./dom.js";
+import { button, h, say } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { foundWords, readSnippet, snippetNodes } from "./snippet.js";
 import { showError } from "./toasts.js";
@@ -12,12 +12,18 @@ import { formatMoment, t } from "./words.js";
 addDialogWords();
 
 const SCOPES = ["prompts", "answers", "thoughts", "tools"];
+/** Where it searches at first. */
+const FIRST_SCOPES = ["prompts", "answers"];
 const PAUSE_MS = 180;
 
 /** Opens the search dialog. */
 export async function openSearch(page: PageContext): Promise<void> {
   if (document.querySelector("dialog.search")) return;
-  const words = h("input", {
+  await new SearchDialog(page).look();
+}
+
+class SearchDialog {
+  private words = h("input", {
     class: "input",
     type: "search",
     autofocus: true,
@@ -27,71 +33,69 @@ export async function openSearch(page: PageContext): Promise<void> {
     spellcheck: "false",
     maxlength: 1000,
   });
-  const boxes = SCOPES.map((scope) =>
-    h("input", { type: "checkbox", value: scope, checked: !["thoughts", "tools"].includes(scope) }),
+  private scopes = SCOPES.map((scope) =>
+    h("input", { type: "checkbox", value: scope, checked: FIRST_SCOPES.includes(scope) }),
   );
-  const count = h("p", { class: "muted small", role: "status" });
-  const list = h("ul", { class: "hits" });
-  const more = h("div");
-  const { close } = open(
-    t("search.label"),
-    "tall search",
-    words,
-    h(
-      "div",
-      { class: "checks" },
-      ...boxes.map((box) => h("label", { class: "check" }, box, h("span", null, t(`search.${box.value}`)))),
-    ),
-    count,
-    list,
-    more,
-  );
-  let waiting = 0;
-  let asking = new AbortController();
+  private count = h("p", { class: "muted small", role: "status" });
+  private list = h("ul", { class: "hits" });
+  private more = h("div");
+  private close: () => void;
+  private timer = 0;
+  private request = new AbortController();
 
-  const look = async (after = ""): Promise<void> => {
-    asking.abort();
-    asking = new AbortController();
-    const scope = boxes
-      .filter((box) => box.checked)
-      .map((box) => box.value)
-      .join(",");
-    const q = words.value.trim();
-    if (!q || !scope) {
-      list.replaceChildren();
-      more.replaceChildren();
-      return say(count, t("search.start"));
+  constructor(private page: PageContext) {
+    const checks = this.scopes.map((box) =>
+      h("label", { class: "check" }, box, h("span", null, t(`search.${box.value}`))),
+    );
+    const parts = [this.words, h("div", { class: "checks" }, ...checks), this.count, this.list, this.more];
+    this.close = open(t("search.label"), "tall search", ...parts).close;
+    this.words.addEventListener("input", () => this.lookSoon());
+    for (const box of this.scopes) box.addEventListener("change", () => this.lookSoon());
+    arrows(this.list, this.words);
+  }
+
+  /** Searches; `after` names the hit after which the list goes on. */
+  async look(after = ""): Promise<void> {
+    this.request.abort();
+    this.request = new AbortController();
+    const { signal } = this.request;
+    const chosen = this.scopes.filter((box) => box.checked).map((box) => box.value);
+    const query = this.words.value.trim();
+    if (!query || !chosen[0]) {
+      this.list.replaceChildren();
+      this.more.replaceChildren();
+      return say(this.count, t("search.start"));
     }
-    const { signal } = asking;
-    const found = await requestJson<Paged<SearchHit>>(
-      `/api/search?q=${encodeURIComponent(q)}&scope=${scope}&limit=30${after && `&after=${after}`}`,
-      { signal },
-    );
+    const parameters = new URLSearchParams({ q: query, scope: chosen.join(), limit: "30", ...(after && { after }) });
+    this.show(await requestJson<Paged<SearchHit>>(`/api/search?${parameters}`, { signal }), after);
+  }
+
+  private lookSoon(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.look().catch(showError), PAUSE_MS);
+  }
+
+  private show({ items, next }: Paged<SearchHit>, after: string): void {
+    const { list, more } = this;
     if (!after) list.replaceChildren();
-    list.append(...found.items.map((hit) => h("li", null, row(hit))));
-    more.replaceChildren(
-      found.next ? button(t("more"), null, () => void look(found.next).catch(showError), { class: "plain more" }) : "",
-    );
-    say(
-      count,
-      list.childElementCount
-        ? t("search.found", { n: list.childElementCount }) + (found.next ? " …" : "")
-        : t("search.none"),
-    );
-  };
-  const row = (hit: SearchHit): HTMLElement => {
+    list.append(...items.map((hit) => h("li", null, this.row(hit))));
+    more.replaceChildren();
+    if (next)
+      more.append(button(t("more"), null, () => void this.look(next).catch(showError), { class: "plain more" }));
+    const n = list.childElementCount;
+    say(this.count, n ? t("search.found", { n }) + (next ? " …" : "") : t("search.none"));
+  }
+
+  private row(hit: SearchHit): HTMLElement {
     const snippet = readSnippet(hit);
+    const openHit = (): void => {
+      this.close();
+      const place = { session: hit.session, turn: hit.turn, block: hit.block };
+      this.page.showHit({ place, query: this.words.value.trim(), words: foundWords(snippet) });
+    };
     return h(
       "button",
-      {
-        type: "button",
-        class: "hit",
-        onclick: () => {
-          close();
-          const place = { session: hit.session, turn: hit.turn, block: hit.block };
-          page.showHit({ place, query: words.value.trim(), words: foundWords(snippet) });
-        },
-      },
+      { type: "button", class: "hit", onclick: openHit },
       h(
         "span",
         { class: "hit-head" },
@@ -101,20 +105,5 @@ export async function openSearch(page: PageContext): Promise<void> {
       ),
       h("span", { class: "hit-text", dir: "auto" }, ...snippetNodes(snippet)),
     );
-  };
-  const soon = (): void => {
-    clearTimeout(waiting);
-    waiting = window.setTimeout(() => void look().catch(showError), PAUSE_MS);
-  };
-  words.addEventListener("input", soon);
-  for (const box of boxes) box.addEventListener("change", soon);
-  words.addEventListener("keydown", (event) => {
-    if (composing(event)) return;
-    if (event.key === "ArrowDown") list.querySelector("button")?.focus();
-    else if (event.key === "Enter") list.querySelector("button")?.click();
-    else return;
-    event.preventDefault();
-  });
-  arrows(list, words);
-  await look();
+  }
 }

@@ -4,10 +4,9 @@ import { request, requestJson, type Session } from "./api.js";
 import { forgetQueue } from "./composer.js";
 import { addDialogWords } from "./dialog-words.js";
 import { arrows } from "./dialogs.js";
-import { button, h, type IconName } from "./dom.js";
+import { button, composing, h, type IconName } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { editTitle } from "./rename.js";
-import { tellOtherTabs } from "./tabs.js";
+import { tellOtherTabs } from "./storage.js";
 import { notify, showError } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -127,4 +126,33 @@ async function remove(page: PageContext, session: Session): Promise<void> {
   addEventListener("pagehide", left);
   const timer = setTimeout(() => settle(true), UNDO_MS);
   const dismiss = notify(t("deleted", { name }), { name: t("undo"), act: () => settle(false) }, UNDO_MS);
+}
+
+/** Puts a field in the place of the title; null where the person changed their mind. */
+export function editTitle(title: HTMLElement, value: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const field = h("input", {
+      class: "input title-field",
+      maxlength: 200,
+      "aria-label": t("title"),
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    const finish = (result: string | null): void => {
+      field.onblur = null;
+      field.replaceWith(title);
+      resolve(result);
+    };
+    field.value = value;
+    field.onblur = () => finish(field.value.trim() || null);
+    field.onkeydown = (event) => {
+      if (composing(event) || (event.key !== "Enter" && event.key !== "Escape")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      finish((event.key === "Enter" && field.value.trim()) || null);
+    };
+    title.replaceWith(field);
+    field.focus();
+    field.select();
+  });
 }

@@ -7,7 +7,6 @@ import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
 import { button, h, say } from "./dom.js";
 import { fileName, saveFile } from "./export-import.js";
-import type { SharedData, SharedExchange } from "./shared-data.js";
 import { notify, showError } from "./toasts.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -160,4 +159,20 @@ function thoughtsOf(entries: Entry[]): Part[] {
 
 function countOf(parts: Part[], kind: Part["kind"]): number {
   return parts.filter((part) => part.kind === kind).length;
+}
+
+export interface SharedExchange {
+  prompts: { text: string; images: { media_type: string; data: string }[]; files: string[] }[];
+  /** Who answered. */
+  name: string;
+  answer: string;
+  /** The entries of the turn with its thoughts and tools; empty without them. */
+  entries: Entry[];
+}
+
+export interface SharedData {
+  title: string;
+  language: string;
+  saved_ms: number;
+  exchanges: SharedExchange[];
 }

@@ -7,7 +7,7 @@ import { ThinkingBlockElement } from "../src/element/element.js";
 import { Answer } from "./answer.js";
 import { addDialogWords } from "./dialog-words.js";
 import { h } from "./dom.js";
-import type { SharedData, SharedExchange } from "./shared-data.js";
+import type { SharedData, SharedExchange } from "./share.js";
 import { currentLanguage, formatMoment, setLanguage, t } from "./words.js";
 
 addDialogWords();

@@ -10,10 +10,10 @@ import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
-import { type Hit, type Place, placeOf } from "./place.js";
+import { type Hit, type Place, placeOf } from "./page-context.js";
 import { type Choice, currentPreferences, rememberThinkingShown } from "./preferences.js";
 import { Sessions } from "./sessions.js";
-import { tellOtherTabs } from "./tabs.js";
+import { tellOtherTabs } from "./storage.js";
 import { notify, placeToasts, showError } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -336,9 +336,9 @@ export class Shell implements PageContext {
   /** Opens the search bar, perhaps at a hit. */
   find(hit: Hit | null = null): void {
     void import("./find-in-thinking.js")
-      .then(({ createFinder }) => {
+      .then(({ Finder }) => {
         this.finder?.close();
-        this.finder = createFinder(this, hit);
+        this.finder = new Finder(this, hit);
         this.bar.after(this.finder.node);
         if (!hit) this.finder.node.querySelector("input")?.focus();
       })

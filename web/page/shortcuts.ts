@@ -1,9 +1,10 @@
 /** The keys of the page, and others for the one that can be changed. */
 
 import { ApiError } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
+import { open } from "./dialogs.js";
 import { h, say } from "./dom.js";
-import { keysOf } from "./keys.js";
-import { currentPreferences } from "./preferences.js";
+import { currentPreferences, keysOf } from "./preferences.js";
 import type { Keep } from "./settings.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -76,4 +77,33 @@ function usable(keys: string): boolean {
 /** Keys as they are written on a keyboard: Alt+E. */
 export function displayKeys(keys: string): string {
   return keys.replace(/Key|Digit/, "");
+}
+
+addDialogWords();
+
+const WRITING: [keys: string, name: string][] = [
+  ["Enter", "keys.send"],
+  ["Shift+Enter", "keys.line"],
+  ["/", "keys.commands"],
+  ["Escape", "keys.close"],
+  ["?", "keys.sheet"],
+];
+
+export function openShortcutSheet(): void {
+  const { expand_key } = currentPreferences();
+  const rows: [string, string][] = [
+    ...FIXED,
+    ...(expand_key ? [[expand_key, "keys.expand"] as [string, string]] : []),
+    ...WRITING,
+  ];
+  open(
+    t("settings.keys"),
+    "small",
+    h(
+      "dl",
+      { class: "keys" },
+      ...rows.flatMap(([keys, name]) => [h("dt", null, h("kbd", null, displayKeys(keys))), h("dd", null, t(name))]),
+    ),
+    h("p", { class: "muted small" }, t("keys.change_in")),
+  );
 }

@@ -29,7 +29,7 @@ const COMMANDS: Record<string, ((page: PageContext) => unknown) | null> = {
     import("./export-import.js").then(({ exportSession }) => page.chat.session && exportSession(page.chat.session)),
   "/print": () => print(),
   "/settings": (page) => import("./settings.js").then(({ openSettings }) => openSettings(page)),
-  "/keys": () => import("./shortcut-sheet.js").then(({ openShortcutSheet }) => openShortcutSheet()),
+  "/keys": () => import("./shortcuts.js").then(({ openShortcutSheet }) => openShortcutSheet()),
 };
 const NEED_SESSION = ["/share", "/export", "/print"];
 

@@ -1,6 +1,6 @@
 /**
- * What this browser keeps for the page. Where it keeps nothing, because its storage is full or forbidden, the window
- * does so until it is closed.
+ * What this browser keeps for the page, and what its windows tell each other. Where it keeps nothing, because its storage is
+ * full or forbidden, the window does so until it is closed.
  */
 
 type Area = "localStorage" | "sessionStorage";
@@ -26,4 +26,20 @@ export function writeStored(key: string, text: string, area: Area = "localStorag
     if (text) inMemory.set(key, text);
     return !text;
   }
+}
+
+/** What one window tells the others: a session changed, or the preferences did. */
+export interface TabMessage {
+  session?: string;
+  preferences?: boolean;
+}
+
+const channel = new BroadcastChannel("thinkaloud");
+
+export function tellOtherTabs(message: TabMessage): void {
+  channel.postMessage(message);
+}
+
+export function onTabMessage(listener: (message: TabMessage) => void): void {
+  channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => listener(data));
 }

@@ -5,18 +5,20 @@ import { loadMessages } from "./chat-requests.js";
 import { addDialogWords } from "./dialog-words.js";
 import { open } from "./dialogs.js";
 import { button, h } from "./dom.js";
-import { editBox } from "./edit-box.js";
+import { EditBox } from "./edit-box.js";
 import { Exchange, type ExchangeHost } from "./exchange.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 addDialogWords();
 
+/** The questions that are being edited, by their turns: they stay while another conversation or another language is shown. */
+const drafts = new Map<string, EditBox>();
+
 /** Adds what can be done with a question: edit it, and go to other versions of it. */
 export function addQuestionTools(exchange: Exchange): void {
-  const { promptsNode, prompt, versions, host, id } = exchange;
-  const edit = (): void =>
-    editPrompt(promptsNode, prompt, (text, more) => host.replace(id, text, joined(exchange.attached, more)));
+  const { promptsNode, versions, id } = exchange;
+  const edit = (): void => editPrompt(exchange).focus();
   const bubble = promptsNode.lastElementChild;
   const row = h(
     "div",
@@ -27,6 +29,7 @@ export function addQuestionTools(exchange: Exchange): void {
   bubble?.replaceWith(row);
   if (bubble) row.append(bubble);
   if (versions[1]) promptsNode.append(versionsNode(exchange));
+  if (drafts.has(id)) editPrompt(exchange);
 }
 
 /** ‹ 2/3 ›, and a button that compares them. */
@@ -65,13 +68,17 @@ async function compare(host: ExchangeHost, versions: string[]): Promise<void> {
 }
 
 /** A field in the place of a question, to ask another one there. */
-function editPrompt(asked: HTMLElement, prompt: string, send: (text: string, more: Attached) => void): void {
-  const left = (): void => box.replaceWith(asked);
+function editPrompt({ promptsNode, prompt, id, host, attached }: Exchange): EditBox {
+  const left = (): void => {
+    drafts.delete(id);
+    box.node.replaceWith(promptsNode);
+  };
   const done = (text: string, more: Attached): void => {
     left();
-    send(text, more);
+    host.replace(id, text, joined(attached, more));
   };
-  const box = editBox(prompt, { name: t("send"), done, left });
-  asked.replaceWith(box);
-  box.querySelector("textarea")?.focus();
+  const box = new EditBox(prompt, { name: t("send"), done, left }, drafts.get(id));
+  drafts.set(id, box);
+  promptsNode.replaceWith(box.node);
+  return box;
 }

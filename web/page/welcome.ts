@@ -28,25 +28,41 @@ addWords({
 });
 
 export function welcome(page: PageContext): HTMLElement {
-  const puzzles = [1, 2, 3].map((n) =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: "puzzle",
-        onclick: () => {
-          if (page.composer.busy) return;
-          page.composer.choose(DEFAULT_CHOICE);
-          page.composer.put(t(`puzzle.${n}`));
-          void page.composer.submit();
-        },
-      },
-      h("span", { class: "puzzle-about" }, t(`puzzle.${n}.about`)),
-      h("span", { class: "puzzle-text" }, t(`puzzle.${n}`).replace(/-/g, "\u2011")),
-    ),
+  return h(
+    "div",
+    { class: "welcome" },
+    h("span", { class: "logo large" }, icon("thought")),
+    h("h2", null, t("welcome.title")),
+    h("p", { class: "lead" }, t("welcome.text")),
+    h("h3", null, t("welcome.try")),
+    h("div", { class: "puzzles" }, ...[1, 2, 3].map((n) => puzzle(page, n))),
+    connectCard(page),
   );
+}
+
+function puzzle({ composer }: PageContext, n: number): HTMLElement {
+  const ask = (): void => {
+    if (composer.busy) return;
+    composer.choose(DEFAULT_CHOICE);
+    composer.put(t(`puzzle.${n}`));
+    void composer.submit();
+  };
+  return h(
+    "button",
+    { type: "button", class: "puzzle", onclick: ask },
+    h("span", { class: "puzzle-about" }, t(`puzzle.${n}.about`)),
+    h("span", { class: "puzzle-text" }, t(`puzzle.${n}`).replace(/-/g, "\u2011")),
+  );
+}
+
+/** The way to a real model: keys, a server of one's own, and what the gateway has already. */
+function connectCard(page: PageContext): HTMLElement {
   const ready = h("p", { class: "muted small" });
   const found = h("p", { class: "key-found" });
+  const keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"].flatMap((key) => [
+    h("code", null, key),
+    ", ",
+  ]);
   void loadModels().then(
     (models) => {
       const n = models.filter(({ ready }) => ready === "key").length;
@@ -55,45 +71,20 @@ export function welcome(page: PageContext): HTMLElement {
       const names = new Intl.ListFormat(currentLanguage(), { type: "conjunction" }).format(keyedProviders());
       found.replaceChildren(icon("check"), t("connect.found", { names }));
     },
-    () => undefined,
+    () => undefined, // they are loaded again when somebody chooses one
   );
   return h(
-    "div",
-    { class: "welcome" },
-    h("span", { class: "logo large" }, icon("thought")),
-    h("h2", null, t("welcome.title")),
-    h("p", { class: "lead" }, t("welcome.text")),
-    h("h3", null, t("welcome.try")),
-    h("div", { class: "puzzles" }, ...puzzles),
+    "section",
+    { class: "connect" },
+    h("h3", null, icon("key"), t("connect.title")),
+    found,
+    h("p", null, `${t("connect.key")} `, ...keys, t("connect.local")),
+    h("p", { class: "muted small" }, t("connect.safe")),
     h(
-      "section",
-      { class: "connect" },
-      h("h3", null, icon("key"), t("connect.title")),
-      found,
-      h(
-        "p",
-        null,
-        `${t("connect.key")} `,
-        h("code", null, "ANTHROPIC_API_KEY"),
-        ", ",
-        h("code", null, "OPENAI_API_KEY"),
-        ", ",
-        h("code", null, "OPENROUTER_API_KEY"),
-        ", ",
-        t("connect.local"),
-      ),
-      h("p", { class: "muted small" }, t("connect.safe")),
-      h(
-        "div",
-        { class: "row" },
-        button(
-          t("connect.choose"),
-          null,
-          () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(page)),
-          { class: "plain" },
-        ),
-        ready,
-      ),
+      "div",
+      { class: "row" },
+      button(t("connect.choose"), null, () => page.pickAnswerer(), { class: "plain" }),
+      ready,
     ),
   );
 }

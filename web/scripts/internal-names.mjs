@@ -6,10 +6,10 @@ const NAMES = `
   startedMs endedMs callId summaryBy pieces blank rewrites awaitingResult seals notices replies
   ownBlocks since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf
   turn lastMessageAt emit startBlock manualBlock changes applyStatus givenStatus readsMessage atMs
-  drawClosed waitText tokenBudget requestToggle templates drawSingle drawThought setOpen setTimer
+  drawClosed requestToggle templates drawSingle drawThought setOpen setTimer
   autoClose beforeClosing closes stateChanged pauseClosing
   createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw look markChanged drawSoon
-  nextFrame nextGrowth kept allowClosing announceState forget
+  nextFrame nextGrowth kept allowClosing announceState forget closedSteps
   boxes leaf filled within need quote
 `
   .trim()

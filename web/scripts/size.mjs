@@ -9,8 +9,8 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 16_200,
-  "body.js": 9_250,
+  "thinking-block.js": 16_300,
+  "body.js": 9_550,
   "timeline.js": 600,
   "streams.js": 3_150,
   "providers.js": 8_200,
@@ -23,7 +23,7 @@ const GATES = {
   "other-formats.js": 3_800,
   "portuguese.js": 1_000,
   "sentence.js": 700,
-  "thinking-block.global.js": 46_850,
+  "thinking-block.global.js": 47_050,
   "core.js": 32_000,
 };
 

@@ -1,9 +1,10 @@
 /** The part without any DOM, all in one: events in, words out. For tests and for other surfaces. */
 
-import { COLUMN_LINES } from "./core/column-lines.js";
 import { viewContext } from "./core/context.js";
+import { firstColumns, foot, head, lastColumns } from "./core/graphemes.js";
 import type { Choices } from "./core/open-rule.js";
 import type { Policy } from "./core/policy.js";
+import { makeLines } from "./core/preview.js";
 import { findSentence } from "./core/sentence.js";
 import type { ThinkingState } from "./core/state.js";
 import { type BodyView, bodyView } from "./core/steps.js";
@@ -15,13 +16,15 @@ import type { Words } from "./core/words.js";
 export { type ViewContext, viewContext } from "./core/context.js";
 export type * from "./core/events.js";
 export { firstCharacters } from "./core/excerpts.js";
+export { notice } from "./core/labels.js";
 export * from "./core/locales.js";
-export { notice } from "./core/notices.js";
 export * from "./core/open-rule.js";
 export * from "./core/policy.js";
 export * from "./core/portuguese.js";
 export { countWords, plainLine } from "./core/preview.js";
 
+/** Lines for a surface of fixed columns, to the letter of the Python package. */
+const COLUMN_LINES = makeLines({ head, foot, firstColumns, lastColumns });
 export const { peek, preview } = COLUMN_LINES;
 export * from "./core/reducer.js";
 export * from "./core/state.js";

@@ -2,12 +2,11 @@
 
 export { countText, stepLabel, thoughtLabel, timeText } from "./core/labels.js";
 export { PANEL } from "./core/open-rule.js";
-export { wordCount } from "./core/preview.js";
-export { blankText, collapse, ELLIPSIS, SPACE, WINDOW } from "./core/spaces.js";
+export { WIDE_LINES, wordCount } from "./core/preview.js";
+export { blankText, collapse, ELLIPSIS, SPACE } from "./core/spaces.js";
 export { hiddenReason, visible } from "./core/state.js";
 export { disclosure } from "./element/disclosure.js";
-export { fireEvent, hide, make, mark, put, slot, spans, textNodes } from "./element/dom.js";
+export { button, fireEvent, hide, make, mark, put, slot, span, textNodes } from "./element/dom.js";
 export { styleSheet } from "./element/header-styles.js";
-export { drawIcon, icon } from "./element/icons.js";
-export { ROOM_LINES } from "./element/room-lines.js";
+export { addIcons, icon } from "./element/icons.js";
 export * from "./index.js";

@@ -1,5 +1,6 @@
 /** Everything that one view of a turn depends on, computed once and handed to whoever builds a part of the view. */
 
+import { BURST_MS } from "./limits.js";
 import { type Choices, openState, PANEL } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import type { Lines } from "./preview.js";
@@ -12,7 +13,7 @@ import {
   thinkingState,
   visible,
 } from "./state.js";
-import { BURST_MS, type ThinkingTime, thinkingTime } from "./timing.js";
+import { type ThinkingTime, thinkingTime } from "./timing.js";
 import type { Block, Turn } from "./turn.js";
 import type { Words } from "./words.js";
 

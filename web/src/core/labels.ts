@@ -1,5 +1,5 @@
 /**
- * The short texts of a header: label, time and counts.
+ * The short texts of a header: label, time and counts; and the sentence on how a turn ended.
  *
  * A number is said only when it is known. At rest the time is part of the label ("Thought for 4.2s").
  */
@@ -11,7 +11,7 @@ import type { Block, Ending, Turn } from "./turn.js";
 import type { Words } from "./words.js";
 
 /** The words for endings that are not called what the ending is. */
-export const ENDING_WORDS: Partial<Record<Ending, string>> = { cut_off: "cut_by_limit", cancelled: "stopped" };
+const ENDING_WORDS: Partial<Record<Ending, string>> = { cut_off: "cut_by_limit", cancelled: "stopped" };
 
 /** How long, marked when it is the best that can be said; nothing when nobody knows. */
 export function timeText(words: Words, time: ThinkingTime | null): string {
@@ -60,4 +60,14 @@ export function stepLabel(context: ViewContext, block: Block): string {
 function interruption(turn: Turn): string {
   if (connectionLost(turn)) return "connection_lost";
   return (turn.outcome && ENDING_WORDS[turn.outcome.ending]) || "interrupted";
+}
+
+/** What to tell a person about how the turn ended; it is said whether or not any thinking is shown. */
+export function notice(turn: Turn, words: Words): string {
+  if (!turn.outcome) return "";
+  const { ending, cause, message } = turn.outcome;
+  const key = `notice.${connectionLost(turn) ? "connection_lost" : (ENDING_WORDS[ending] ?? ending)}`;
+  const reason = message || cause;
+  // A failure without a reason is said by the label alone, and an answer needs no words.
+  return words.has(key) && (reason || ending !== "failed") ? words.say(key, { reason }) : "";
 }

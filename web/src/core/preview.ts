@@ -4,7 +4,15 @@
  * Markdown marks, line breaks and control characters are taken out.
  */
 
-import { collapse, WINDOW } from "./spaces.js";
+import {
+  CODE_POINTS_PER_COLUMN,
+  FEWEST_PEEK_CHARACTERS,
+  PEEK_COLUMNS,
+  PREVIEW_COLUMNS,
+  READ_AHEAD,
+  SUMMARY_COLUMNS,
+} from "./limits.js";
+import { collapse, ELLIPSIS } from "./spaces.js";
 import type { Block } from "./turn.js";
 
 /**
@@ -19,14 +27,6 @@ export interface Cutter {
   firstColumns(line: string, columns: number, more?: boolean): string;
   lastColumns(line: string, columns: number, more?: boolean): string;
 }
-
-const PREVIEW_COLUMNS = 40;
-const PEEK_COLUMNS = 80;
-/** A shorter line that still grows is a fragment nobody can read. */
-const FEWEST_PEEK_CHARACTERS = 10;
-const SUMMARY_COLUMNS = 120;
-/** How much of a thought is read in search of a title or a sentence. */
-const READ_AHEAD = 2000;
 
 const TITLE = /^\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|$)/;
 
@@ -83,12 +83,18 @@ export function makeLines(cut: Cutter): Lines {
       const [, bold, heading] = TITLE.exec(beginning(block)) ?? [];
       return summary(plainLine(bold ?? heading ?? ""));
     }),
-    preview: cachedByStart(PREVIEW_COLUMNS * WINDOW + 1, (block) => {
-      const window = cut.head(block.first(PREVIEW_COLUMNS * WINDOW + 1), PREVIEW_COLUMNS * WINDOW);
+    preview: cachedByStart(PREVIEW_COLUMNS * CODE_POINTS_PER_COLUMN + 1, (block) => {
+      const window = cut.head(
+        block.first(PREVIEW_COLUMNS * CODE_POINTS_PER_COLUMN + 1),
+        PREVIEW_COLUMNS * CODE_POINTS_PER_COLUMN,
+      );
       return cut.firstColumns(plainLine(window), PREVIEW_COLUMNS, window.length < block.size);
     }),
     peek(block) {
-      const window = cut.foot(block.last(PEEK_COLUMNS * WINDOW + 1), PEEK_COLUMNS * WINDOW);
+      const window = cut.foot(
+        block.last(PEEK_COLUMNS * CODE_POINTS_PER_COLUMN + 1),
+        PEEK_COLUMNS * CODE_POINTS_PER_COLUMN,
+      );
       const lines = window.split("\n");
       let wholeLine = "";
       for (let index = lines.length - 1; index >= 0; index--) {
@@ -140,3 +146,17 @@ function withoutMarks(text: string): string {
       .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1"),
   );
 }
+
+/** More than a screen shows in one line. */
+const WIDEST_LINE = 400;
+
+/**
+ * Lines for a surface that cuts them by itself, as a style sheet does: they are longer than any header is wide. Where a
+ * cut goes through a character, it is far outside of what is seen.
+ */
+export const WIDE_LINES = /* @__PURE__ */ makeLines({
+  head: (text, size) => text.slice(0, size),
+  foot: (text, size) => text.slice(-size),
+  firstColumns: (line, _, more) => (more || line.length > WIDEST_LINE ? line.slice(0, WIDEST_LINE) + ELLIPSIS : line),
+  lastColumns: (line, _, more) => (more || line.length > WIDEST_LINE ? ELLIPSIS + line.slice(-WIDEST_LINE) : line),
+});

@@ -2,9 +2,6 @@
 
 export const ELLIPSIS = "…";
 
-/** Code points looked at per column asked for. */
-export const WINDOW = 16;
-
 // White space as Python splits at it; a byte order mark is none.
 export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const SPACES = new RegExp(`[${SPACE}]+`, "g");

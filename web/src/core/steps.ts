@@ -4,18 +4,11 @@ import type { ViewContext } from "./context.js";
 import type { Kind } from "./events.js";
 import { firstCharacters, jsonFields, oneLine } from "./excerpts.js";
 import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
+import { CALL_COLUMNS, CODE_POINTS_PER_COLUMN, INPUT_LIMIT, RESULT_LIMIT } from "./limits.js";
 import type { Open } from "./policy.js";
 import { wordCount } from "./preview.js";
-import { WINDOW } from "./spaces.js";
 import { type HiddenReason, hiddenReason, type ThinkingState, visible } from "./state.js";
 import type { Block } from "./turn.js";
-
-/** Characters of a tool's result or of an assistant's response that a step holds. */
-const RESULT_LIMIT = 280;
-/** Characters of a call's input, or of an assistant's task, that a step holds. */
-const INPUT_LIMIT = 4000;
-/** Columns of the one line that says what a tool or an assistant was asked. */
-const CALL_COLUMNS = 120;
 
 /** One thought of the turn itself: its header in parts, and how much of it is open. */
 export interface BlockView {
@@ -139,7 +132,7 @@ function callDuration({ words, stateOf }: ViewContext, block: Block): string {
 /** What a call was given in one line, and all of it where that is more; JSON by its fields. */
 function callInput(block: Block): [line: string, whole: string] {
   // As much as `firstCharacters` looks at, and one more to see that it goes on.
-  const text = block.first((INPUT_LIMIT + 1) * WINDOW + 1);
+  const text = block.first((INPUT_LIMIT + 1) * CODE_POINTS_PER_COLUMN + 1);
   const fields = [...text].length > INPUT_LIMIT ? null : jsonFields(text);
   const line = oneLine(fields?.join(", ") ?? text, CALL_COLUMNS);
   const whole = firstCharacters(fields?.join("\n") ?? text, INPUT_LIMIT);

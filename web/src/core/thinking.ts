@@ -6,8 +6,7 @@
  */
 
 import type { ViewContext } from "./context.js";
-import { countText, timeText, turnLabel } from "./labels.js";
-import { notice } from "./notices.js";
+import { countText, notice, timeText, turnLabel } from "./labels.js";
 import { openState, panelChoice } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import { wordCount } from "./preview.js";

@@ -6,6 +6,7 @@
  * request to the first thing that is not a thought is used, and marked approximate.
  */
 
+import { BURST_MS } from "./limits.js";
 import type { Turn } from "./turn.js";
 
 /** How long, and whether that is measured or the best that can be said. */
@@ -13,9 +14,6 @@ export interface ThinkingTime {
   ms: number;
   approximate: boolean;
 }
-
-/** Thoughts that took less than this all together came in one burst. */
-export const BURST_MS = 50;
 
 /** The turn's own thinking time; null where the stamps do not say. `now` lets a live thought count. */
 export function thinkingTime(turn: Turn, now: number | null): ThinkingTime | null {

@@ -1,8 +1,10 @@
-/** What the attributes and the text inside the element mean. */
+/** What a page says about an element: its attributes, the text inside it, and the language and words of its place. */
 
+import { EN_US, type Locale } from "../core/locales.js";
 import type { Open, Policy } from "../core/policy.js";
 import type { BlockStatus } from "../core/state.js";
 import type { Block } from "../core/turn.js";
+import { type Formatters, namesPortuguese, readLocale, Words } from "../core/words.js";
 import type { TurnFeed } from "../sources/turn-feed.js";
 
 /** What the attributes `live` and `rest` call the states of the open rule. */
@@ -26,7 +28,7 @@ export function policySettings(element: Element, settings: Partial<Policy>): Par
 }
 
 /** The text that a page wrote inside the element, without that of its child elements. */
-export function ownText(element: Element): string {
+function ownText(element: Element): string {
   const texts = Array.from(element.childNodes, (node) => (node.nodeType === Node.TEXT_NODE ? (node as Text).data : ""));
   return texts.join("").trim();
 }
@@ -49,4 +51,74 @@ export function applyAttribute(feed: TurnFeed, element: Element, name: string, v
   const duration = element.getAttribute("duration-ms");
   if (duration && block.startedMs !== null && block.status !== "running")
     block.endedMs = block.startedMs + Number(duration);
+}
+
+/** The text that a page wrote inside the element: for readers without script, or by a framework as it grows. */
+export class OwnText {
+  #host: Element;
+  #observer: MutationObserver;
+  #take: (text: string) => void;
+
+  /** `take` gets the text where there is any, and again whenever it may have changed. */
+  constructor(host: Element, take: (text: string) => void) {
+    this.#host = host;
+    this.#take = take;
+    this.#observer = new MutationObserver(() => this.#read());
+  }
+
+  observe(): void {
+    this.#observer.observe(this.#host, { childList: true, characterData: true, subtree: true });
+    this.#read();
+  }
+
+  disconnect(): void {
+    this.#observer.disconnect();
+  }
+
+  #read(): void {
+    const text = ownText(this.#host);
+    if (text) this.#take(text);
+  }
+}
+
+// Loaded when the first element needs it, for all of them.
+let portuguese: Locale | undefined;
+
+/** The words of one element: those of the language at its place in the page, or those that the page brings. */
+export class Language {
+  #host: Element;
+  #strings: Partial<Locale> = {};
+  #formatters: Formatters = {};
+  #words: Words | null = null;
+
+  constructor(host: Element) {
+    this.#host = host;
+  }
+
+  /** Takes a page's own words or formatters. */
+  customize(strings = this.#strings, formatters = this.#formatters): void {
+    this.#strings = strings;
+    this.#formatters = formatters;
+    this.forget();
+  }
+
+  /** Reads the language of the page again when words are next needed. */
+  forget(): void {
+    this.#words = null;
+  }
+
+  /** The words; `load` is called where those of Portuguese are wanted and not there yet. */
+  words(load: (portuguese: () => Promise<void>) => void): Words {
+    if (this.#words) return this.#words;
+    const tag = this.#strings.name ?? (this.#host.closest<HTMLElement>("[lang]") ?? document.documentElement).lang;
+    const wanted = namesPortuguese(tag);
+    if (wanted && !portuguese)
+      load(async () => {
+        portuguese = (await import("../core/portuguese.js")).PT_BR;
+        this.forget();
+      });
+    const words = new Words(readLocale(this.#strings, (wanted && portuguese) || EN_US));
+    this.#words = Object.assign(words, this.#formatters);
+    return this.#words;
+  }
 }

@@ -21,17 +21,25 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-type SpanFor<Parts extends string> = Parts extends `${string} ${infer Rest}`
-  ? [HTMLElement, ...SpanFor<Rest>]
-  : [HTMLElement];
+/** A span with the direction of its own text. */
+export function span(part: string): HTMLElement {
+  const node = make("span", part);
+  node.dir = "auto";
+  return node;
+}
 
-/** One span for each part, each with the direction of its own text. */
-export function spans<Parts extends string>(parts: Parts): SpanFor<Parts> {
-  return parts.split(" ").map((part) => {
-    const node = make("span", part);
-    node.dir = "auto";
-    return node;
-  }) as HTMLElement[] as SpanFor<Parts>;
+/** A button and its action. Where the clipboard refuses, nothing was copied, and nothing breaks. */
+export function button(part: string, act: () => unknown): HTMLButtonElement {
+  const node = make("button", part);
+  node.type = "button";
+  node.onclick = async () => {
+    try {
+      await act();
+    } catch {
+      // The clipboard refused.
+    }
+  };
+  return node;
 }
 
 /** A slot that a page may fill. */

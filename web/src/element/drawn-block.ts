@@ -4,10 +4,11 @@
  */
 
 import { type ViewContext, viewContext } from "../core/context.js";
+import { notice } from "../core/labels.js";
 import type { Locale } from "../core/locales.js";
-import { notice } from "../core/notices.js";
 import { type Choices, PANEL, readPolicy, UserChoices } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
+import { WIDE_LINES } from "../core/preview.js";
 import type { BlockStatus } from "../core/state.js";
 import type { BodyView } from "../core/steps.js";
 import type { FindSentence } from "../core/summary.js";
@@ -15,26 +16,36 @@ import { blockStatus, type PanelView, panelView, waitingView } from "../core/thi
 import type { Block } from "../core/turn.js";
 import type { Formatters, Words } from "../core/words.js";
 import { setText, TurnFeed } from "../sources/turn-feed.js";
-import { applyAttribute, BLOCK_ATTRIBUTES, policySettings, startedAt } from "./attributes.js";
+import { StatusAnnouncer } from "./announcer.js";
+import { applyAttribute, BLOCK_ATTRIBUTES, Language, OwnText, policySettings, startedAt } from "./attributes.js";
 import type { Body } from "./body.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent, hide, mark, slot } from "./dom.js";
-import { DrawSchedule } from "./draw-schedule.js";
 import { headerStyles } from "./header-styles.js";
-import { breathe, holdBreath } from "./icons.js";
-import { Language } from "./language.js";
+import { playIcons, stopIcons } from "./icons.js";
 import type { Renderer } from "./markdown.js";
-import { OwnText } from "./own-text.js";
-import { createPanel, type Panel, showsNewText } from "./panel.js";
-import { ROOM_LINES } from "./room-lines.js";
-import { StatusAnnouncer } from "./status-announcer.js";
+import { Panel, showsNewText } from "./panel.js";
 
 /** More text than this is not drawn ahead for the browser's own search. */
 const DRAW_AHEAD_LIMIT = 200_000;
 
+/** What only grew is shown no more often than this, and the newest line alone less often. */
+const GROW_MS = 60;
+const PEEK_MS = 100;
+
 // Chunks that are loaded when the first element needs them, for all of them.
 let findSentence: FindSentence | undefined;
 let bodyChunk: typeof import("./body.js") | undefined;
+
+/** What was drawn last; nothing is drawn of a block that is new. */
+interface Drawing {
+  view: PanelView | null;
+  status: BlockStatus | "";
+  /** `changes` of the feed, the same where texts only grew since; -1 where anything may have changed. */
+  changes: number;
+  /** Whether the closed steps were drawn as well, for the browser's own search. */
+  closedSteps: boolean;
+}
 
 /** What is on the screen; what is behind the header is there once that is loaded. */
 export type ThinkingView = PanelView & BodyView;
@@ -57,16 +68,14 @@ export abstract class DrawnBlock extends ElementBase {
   #emptySlot = slot("empty");
   #childSlot = slot("");
   #settings: Partial<Policy> = {};
-  #view: PanelView | null = null;
-  #status: BlockStatus | "" = "";
-  #reflecting = false;
-  #statusGiven = false; // by the page, and not by this element
-  #adopted = false; // the thought is the text inside the element
+  #drawn: Drawing = { view: null, status: "", changes: -1, closedSteps: false };
+  /** Who set the `status` attribute last: the page, whose word counts, or this element, now or before. */
+  #statusBy: "page" | "element" | "element now" = "element";
+  /** Whether the thought is the text inside the element. */
+  #adopted = false;
   #ownText = new OwnText(this, (text) => this.#adoptText(text));
-  /** `feed.changes` at the last drawing, the same where texts only grew since; -1 where anything may have changed. */
-  #drawnChanges = -1;
-  #drawClosed = false;
-  #hides = false; // thinking was hidden since the last drawing
+  /** Whether thinking was hidden since the last drawing. */
+  #hides = false;
   #requested = new Set<string>();
   #schedule = new DrawSchedule(this, () => this.#drawFrame());
   #announcer = new StatusAnnouncer();
@@ -84,14 +93,14 @@ export abstract class DrawnBlock extends ElementBase {
   protected createTree(): boolean {
     if (this.#panel) return false;
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    this.#panel = createPanel((open, by) => this.choose(null, open, by));
+    this.#panel = new Panel((open, by) => this.choose(null, open, by));
     root.replaceChildren(this.#panel.root, this.#emptySlot, this.#childSlot);
     return true;
   }
 
   protected afterConnect(): void {
     this.#adoptStyles();
-    breathe(this.#panel?.root);
+    playIcons(this.#panel?.root);
     // Another place in the page may have another language.
     this.#language.forget();
     this.#ownText.observe();
@@ -103,14 +112,14 @@ export abstract class DrawnBlock extends ElementBase {
     this.#announcer.clear();
     this.#body?.autoClose.pauseClosing();
     this.#ownText.disconnect();
-    holdBreath(this.#panel?.root);
+    stopIcons(this.#panel?.root);
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
-    if (this.#reflecting || old === value) return;
+    if (this.#statusBy === "element now" || old === value) return;
     this.#language.forget();
     if (name === "lang" || name === "render") this.#body?.clear();
-    if (name === "status") this.#statusGiven = value !== null;
+    if (name === "status") this.#statusBy = value === null ? "element" : "page";
     applyAttribute(this.turnFeed, this, name, value);
     if (name === "duration-ms") this.#endIfTimed();
     this.markChanged();
@@ -151,8 +160,8 @@ export abstract class DrawnBlock extends ElementBase {
     const { clock } = this.turnFeed;
     this.turnFeed = new TurnFeed();
     this.turnFeed.clock = clock;
-    this.#announcer.state = "";
-    this.#drawClosed = this.#adopted = false;
+    this.#announcer.reset();
+    this.#drawn.closedSteps = this.#adopted = false;
     this.#body?.autoClose.allowClosing();
     this.#body?.clear();
     this.refresh();
@@ -162,7 +171,7 @@ export abstract class DrawnBlock extends ElementBase {
   protected clearMessage(): void {
     const { givenStatus } = this.turnFeed;
     this.reset();
-    if (!this.#statusGiven) return;
+    if (this.#statusBy !== "page") return;
     this.#markStatus(givenStatus);
     applyAttribute(this.turnFeed, this, "status", givenStatus);
     this.markChanged();
@@ -190,7 +199,7 @@ export abstract class DrawnBlock extends ElementBase {
 
   /** Whether the body is shown; null gives the choice back to the policy. */
   get open(): boolean {
-    return this.#view?.open === "expanded";
+    return this.#drawn.view?.open === "expanded";
   }
 
   set open(open: boolean | null) {
@@ -202,13 +211,13 @@ export abstract class DrawnBlock extends ElementBase {
     const [context, view] = this.look();
     const { turn } = context;
     const whole = view && { ...view, ...(bodyChunk?.bodyView(context) ?? { blocks: [], steps: [] }) };
-    return { view: whole, status: this.#status, notice: notice(turn, context.words), answer: turn.answer };
+    return { view: whole, status: this.#drawn.status, notice: notice(turn, context.words), answer: turn.answer };
   }
 
   /** The view of the turn at this moment. */
   protected look(): [context: ViewContext, view: PanelView | null] {
     const { currentPolicy: policy, turnFeed: feed } = this;
-    const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, ROOM_LINES);
+    const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, WIDE_LINES);
     const view = panelView(context, findSentence);
     if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
     if (view && !view.summary && !findSentence && policy.header === "summary")
@@ -222,16 +231,16 @@ export abstract class DrawnBlock extends ElementBase {
 
   /** Something changed that may change any word. */
   protected markChanged(): void {
-    this.#drawnChanges = -1;
+    this.#drawn.changes = -1;
     this.drawSoon();
   }
 
   /** Draws with the next frame. Text behind a closed header is no reason to, but for its newest line or first words. */
   protected drawSoon(): void {
     if (!this.isConnected) return;
-    if (this.#drawnChanges !== this.turnFeed.changes) this.#schedule.nextFrame();
-    else if (this.open || (this.#view && showsNewText(this.#view, this.currentPolicy)))
-      this.#schedule.nextGrowth(this.open);
+    const { view, changes } = this.#drawn;
+    if (changes !== this.turnFeed.changes) this.#schedule.nextFrame();
+    else if (this.open || (view && showsNewText(view, this.currentPolicy))) this.#schedule.nextGrowth(this.open);
   }
 
   /** All that can be read of the thinking; setting it shows one thought with this text. */
@@ -256,12 +265,12 @@ export abstract class DrawnBlock extends ElementBase {
     if (this.turnFeed.turn.blocks[0] && !this.#adopted) return;
     this.#adopted = true;
     this.text = text;
-    if (!this.#statusGiven) applyAttribute(this.turnFeed, this, "status", "done");
+    if (this.#statusBy !== "page") applyAttribute(this.turnFeed, this, "status", "done");
   }
 
   /** A text that says how long it took is complete, unless the page says otherwise. */
   #endIfTimed(): void {
-    if (this.turnFeed.fedByHand && !this.#statusGiven && this.hasAttribute("duration-ms"))
+    if (this.turnFeed.fedByHand && this.#statusBy !== "page" && this.hasAttribute("duration-ms"))
       applyAttribute(this.turnFeed, this, "status", "done");
   }
 
@@ -298,58 +307,68 @@ export abstract class DrawnBlock extends ElementBase {
   }
 
   #drawFrame(): void {
-    if (this.#drawnChanges !== this.turnFeed.changes || !this.open || !this.#body) return this.#draw(false);
+    if (this.#drawn.changes !== this.turnFeed.changes || !this.open || !this.#body) return this.#draw(false);
     this.#schedule.clear();
     this.#body.grow();
   }
 
+  /** `timed` sets the time in the header as well; else it stays, and does not jump with every piece of text. */
   #draw(timed: boolean): void {
-    const panel = this.#panel as Panel;
     this.#schedule.clear();
-    this.#drawnChanges = this.turnFeed.changes;
+    const before = this.#drawn.view;
     const restoreScroll = !this.#hides && this.#beforeClosing();
     this.#hides = false;
     const [context, view] = this.look();
-    const first = !this.#view;
-    const wasOpen = this.open;
-    const headless = this.hasAttribute("headless");
-    this.#view = view;
-    hide(panel.root, !view || headless);
-    hide(this.#emptySlot, !!view);
-    hide(this.#childSlot, !headless);
+    this.#drawn = { ...this.#drawn, view, changes: this.turnFeed.changes };
+    this.#showRoots(!!view);
     if (view) {
-      if (view.status === "thinking" && this.turnFeed.silent) view.peek = this.#words().say("still_waiting");
-      if (headless) this.#createBody();
+      if (view.status === "thinking" && this.turnFeed.silent) view.peek = context.words.say("still_waiting");
+      if (this.hasAttribute("headless")) this.#createBody();
       else this.#show(context, view);
       if (restoreScroll) restoreScroll();
-      if (timed || view.status !== this.#announcer.state) panel.setTimer(view, context.words);
-      if (first) fireEvent(this, "first-paint");
-      // A person's act was told before it was done.
-      else if (wasOpen !== this.open && !this.choices.has(PANEL))
-        fireEvent(this, "toggle", { open: !wasOpen, by: "policy", block: null });
+      if (timed || view.status !== before?.status) this.#panel?.setTimer(view, context.words);
+      this.#fireDrawn(before);
     }
     this.#reflect(context, view);
-    this.#announcer.announceState(view, this.currentPolicy);
+    this.#announcer.announceState(view, this.currentPolicy, !!context.call);
     this.#planNext(view);
   }
 
+  /** Shows one of the roots: the panel, what the page put in its place, or what it put for no thinking. */
+  #showRoots(thinking: boolean): void {
+    const headless = this.hasAttribute("headless");
+    hide((this.#panel as Panel).root, !thinking || headless);
+    hide(this.#emptySlot, thinking);
+    hide(this.#childSlot, !headless);
+  }
+
+  #fireDrawn(before: PanelView | null): void {
+    const wasOpen = before?.open === "expanded";
+    if (!before) fireEvent(this, "first-paint");
+    // A person's act was told before it was done.
+    else if (wasOpen !== this.open && !this.choices.has(PANEL))
+      fireEvent(this, "toggle", { open: !wasOpen, by: "policy", block: null });
+  }
+
   #show(context: ViewContext, view: PanelView): void {
-    const { content, setOpen, draw } = this.#panel as Panel;
+    const panel = this.#panel as Panel;
+    const { content } = panel;
+    const { closedSteps } = this.#drawn;
     const expanded = view.open === "expanded";
-    draw(view, this.currentPolicy, context.words, this.getAttribute("running-icon") ?? "dot");
-    if (expanded || this.#drawClosed || this.hasAttribute("actions")) this.#createBody();
-    if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
+    panel.draw(view, this.currentPolicy, context.words, this.getAttribute("running-icon") ?? "dot");
+    if (expanded || closedSteps || this.hasAttribute("actions")) this.#createBody();
+    if (this.#body) this.#body.draw(context, view, closedSteps, this.customRenderer);
     else if (expanded) content.textContent = this.text;
     const lines = this.getAttribute("max-lines");
     content.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .625rem)` : "";
-    setOpen(expanded);
+    panel.setOpen(expanded);
   }
 
   /** Until the chunk of the body is loaded, the text stands there as it is. */
   #createBody(): void {
     if (this.#body) return;
     if (bodyChunk) {
-      this.#body = bodyChunk.createBody(this.#panel as Panel, this);
+      this.#body = new bodyChunk.Body(this.#panel as Panel, this);
       this.#adoptStyles();
     } else
       this.#load("body", async () => {
@@ -363,7 +382,7 @@ export abstract class DrawnBlock extends ElementBase {
     if (!this.open || !this.#body || !view) return false;
     return this.#body.autoClose.beforeClosing({
       closes: view.open !== "expanded" && !this.choices.has(PANEL),
-      stateChanged: context.state !== this.#announcer.state,
+      stateChanged: context.state !== this.#drawn.view?.status,
       delay: Number(this.getAttribute("auto-close-delay")),
       choices: this.choices,
       refresh: () => this.refresh(),
@@ -374,24 +393,25 @@ export abstract class DrawnBlock extends ElementBase {
   #planNext(view: PanelView | null): void {
     const live = view?.status === "thinking";
     this.#schedule.later(live ? 1000 - ((view.duration_ms ?? 0) % 1000) : -1, () => this.refresh());
-    if (view && !live && !this.#drawClosed) this.#schedule.whenIdle(() => this.#drawAhead());
+    if (view && !live && !this.#drawn.closedSteps) this.#schedule.whenIdle(() => this.#drawAhead());
   }
 
   #drawAhead(): void {
     const tooLong = this.turnFeed.turn.size > DRAW_AHEAD_LIMIT;
-    if (!this.isConnected || this.#announcer.state === "thinking" || tooLong) return;
-    this.#drawClosed = true;
+    if (!this.isConnected || this.#drawn.view?.status === "thinking" || tooLong) return;
+    this.#drawn.closedSteps = true;
     this.#draw(false);
   }
 
   /** Sets the `status` attribute and the states for style sheets. */
   #reflect(context: ViewContext, view: PanelView | null): void {
-    const from = this.#status;
+    const from = this.#drawn.status;
     const to = view && !context.top[0] ? "pending" : blockStatus(context);
     const { states } = this.#internals;
-    this.#status = to;
+    this.#drawn.status = to;
     states.clear();
-    states.add(view ? (view.status === "thinking" ? "streaming" : view.status) : "empty");
+    const state = view?.status ?? "empty";
+    states.add(state === "thinking" ? "streaming" : state);
     if (this.open) states.add("open");
     if (!view && this.querySelector("[slot=empty]")) states.add("placeholder");
     if (from === to) return;
@@ -401,8 +421,69 @@ export abstract class DrawnBlock extends ElementBase {
 
   /** Sets the attribute in this element's own name. */
   #markStatus(status: BlockStatus | ""): void {
-    this.#reflecting = true;
+    const by = this.#statusBy;
+    this.#statusBy = "element now";
     mark(this, "status", status || null);
-    this.#reflecting = false;
+    this.#statusBy = by;
+  }
+}
+
+/**
+ * When the element draws: with the next frame, and no more often than a person can read.
+ *
+ * The frames are those of the window that shows the element: it may be a picture-in-picture window, while the one that
+ * the script runs in is hidden and has none.
+ */
+class DrawSchedule {
+  #frame = 0;
+  #timer = 0;
+  #laterTimer = 0;
+  #idle = false;
+  #lastDrawn = 0;
+  #host: Node;
+  #view: Window = window;
+  #draw: () => void;
+
+  constructor(host: Node, draw: () => void) {
+    this.#host = host;
+    this.#draw = draw;
+  }
+
+  /** Draws with the next frame. */
+  nextFrame(): void {
+    if (this.#frame) return;
+    this.#view = this.#host.ownerDocument?.defaultView ?? window;
+    this.#frame = this.#view.requestAnimationFrame(this.#draw);
+  }
+
+  /** Draws text that only grew, a little later if it was drawn just now. */
+  nextGrowth(open: boolean): void {
+    if (this.#frame) return;
+    const wait = this.#lastDrawn + (open ? GROW_MS : PEEK_MS) - performance.now();
+    this.#timer ||= setTimeout(() => this.nextFrame(), wait);
+  }
+
+  /** Draws after so many milliseconds; -1 forgets the last such plan. */
+  later(ms: number, draw: () => void): void {
+    clearTimeout(this.#laterTimer);
+    if (ms >= 0) this.#laterTimer = setTimeout(draw, ms);
+  }
+
+  /** Draws when the page is idle; Safari cannot tell when that is. */
+  whenIdle(draw: () => void): void {
+    if (this.#idle) return;
+    this.#idle = true;
+    (window.requestIdleCallback ?? setTimeout)(() => {
+      this.#idle = false;
+      draw();
+    });
+  }
+
+  /** Forgets what was planned, because it is drawn now or not at all. */
+  clear(): void {
+    this.#view.cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+    this.#frame = this.#timer = 0;
+    this.#lastDrawn = performance.now();
   }
 }

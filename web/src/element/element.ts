@@ -9,8 +9,9 @@
 import type { Locale, Table } from "../core/locales.js";
 import { showThinking, thinkingShown } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
+import type { PanelView } from "../core/thinking.js";
 import type { Turn } from "../core/turn.js";
-import type { Formatters } from "../core/words.js";
+import type { Formatters, Words } from "../core/words.js";
 import type { ThinkingBlock, ThinkingStep, TurnRecord } from "../sources/records.js";
 import type { Source } from "../sources/source.js";
 import type { StreamOptions } from "../sources/streams.js";
@@ -18,7 +19,6 @@ import type { UIMessage } from "../sources/ui-message.js";
 import type { ToggledBy } from "./disclosure.js";
 import { fireEvent } from "./dom.js";
 import { DrawnBlock } from "./drawn-block.js";
-import { turnMarkdown } from "./export-markdown.js";
 import type { Renderer } from "./markdown.js";
 
 /**
@@ -317,4 +317,13 @@ export class ThinkingBlockElement extends DrawnBlock {
     for (const { number } of this.turn.blocks) this.choices.set(number, open);
     this.choose(null, open);
   }
+}
+
+/** A turn as markdown: the answer; before it the thoughts, folded, where there are any. */
+function turnMarkdown(answer: string, thoughts: string, view: PanelView | null, words: Words): string {
+  if (!thoughts) return answer;
+  const title = [words.say("session.thinking"), view?.duration, view?.words_text].filter(Boolean).join(" · ");
+  // The fence is longer than any in the thoughts, so that none of them ends it. Of runs of one sign, the longest sorts last.
+  const fence = `${["``", ...(thoughts.match(/`+/g) ?? [])].sort().pop()}\``;
+  return `<details><summary>${title}</summary>\n\n${fence}\n${thoughts}\n${fence}\n\n</details>\n\n${answer}`;
 }

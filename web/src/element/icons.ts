@@ -2,7 +2,7 @@
 
 import { make, mark } from "./dom.js";
 
-const PATHS = {
+const paths: Record<string, string> = {
   reasoning: "M8 2c3.5 0 6 1.9 6 4.5S11.5 11 8 11 2 9.1 2 6.5 4.5 2 8 2ZM4.4 12.7h.01M2.7 14.3h.01",
   chevron: "m6 3.5 4.5 4.5L6 12.5",
   tool_call:
@@ -12,15 +12,21 @@ const PATHS = {
   gear: "M8 5.6a2.4 2.4 0 1 0 0 4.8 2.4 2.4 0 0 0 0-4.800M8 1.500v2M8 12.500v2M1.500 8h2M12.500 8h2M3.400 3.400l1.400 1.400M11.200 11.200l1.400 1.400M3.400 12.600l1.400-1.400M11.200 4.800l1.400-1.400",
 };
 
+/** Adds icons of parts that are loaded later. */
+export function addIcons(more: Record<string, string>): void {
+  Object.assign(paths, more);
+}
+
 /** The icon of a kind or a status; for `thinking`, and for whatever has none, it is the breathing dot. */
 export function icon(name: string): ChildNode {
-  if (!Object.hasOwn(PATHS, name)) return animated(make("span", "dot"), { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] });
-  const drawn = drawIcon(PATHS[name as keyof typeof PATHS]);
+  const path = Object.hasOwn(paths, name) && paths[name];
+  if (!path) return animated(make("span", "dot"), { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] });
+  const drawn = drawIcon(path);
   return name === "gear" ? animated(drawn, { rotate: ["0deg", "360deg"] }) : drawn;
 }
 
 /** A line icon with this path. */
-export function drawIcon(shape: string): SVGElement {
+function drawIcon(shape: string): SVGElement {
   const svg = svgElement("svg");
   const path = svgElement("path");
   mark(svg, "viewBox", "0 0 16 16");
@@ -42,12 +48,12 @@ function animated(node: HTMLElement | SVGElement, keyframes: PropertyIndexedKeyf
 }
 
 /** Has the icons below a node move again. */
-export function breathe(root: Element | undefined): void {
+export function playIcons(root: Element | undefined): void {
   for (const node of root?.querySelectorAll(MOVING) ?? []) animations.get(node)?.play();
 }
 
 /** Stops the icons below a node that left the page: an animation that runs keeps its node in memory for ever. */
-export function holdBreath(root: Element | undefined): void {
+export function stopIcons(root: Element | undefined): void {
   for (const node of root?.querySelectorAll(MOVING) ?? []) animations.get(node)?.cancel();
 }
 

@@ -8,8 +8,7 @@
  * is ever loaded.
  */
 
-import { button } from "./button.js";
-import { make, textNodes } from "./dom.js";
+import { button, make, textNodes } from "./dom.js";
 
 /** Something that shows a growing text. */
 export interface Renderer {
@@ -93,94 +92,112 @@ const TABLE_RULE = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:?)? *$/;
 /** The text as it is. */
 export function plain(root: Element): Renderer {
   root.classList.add("plain");
-  return draw(root, String, { node: root, kind: "code", size: 0, first: "", close: null, cut: 0 });
+  return new TextRenderer(root, String, { node: root, kind: "code", size: 0, first: "", close: null, cut: 0 });
 }
 
 /** The text as markdown. */
 export function markdown(root: Element, say: Say): Renderer {
-  return draw(root, say, null);
+  return new TextRenderer(root, say, null);
 }
 
-function draw(root: Element, say: Say, start: Leaf | null): Renderer {
-  let pending = "";
-  let at: Place = { boxes: [], leaf: start, section: null, filled: 0, within: false };
+class TextRenderer implements Renderer {
+  /** The last line, which is not whole yet. */
+  #pending = "";
+  #at: Place;
   /** Where we were before the last line, and what it drew; nothing while whole lines are drawn. */
-  let before = at;
-  let drawn: ChildNode[] | null = null;
+  #before: Place;
+  #drawn: ChildNode[] | null = null;
+  #root: Element;
+  #say: Say;
+  #partClass: string;
 
-  function feed(text: string): void {
-    if (grown(text)) return;
+  /** `leaf` takes all text as it is; without it, text is read as markdown. */
+  constructor(root: Element, say: Say, leaf: Leaf | null) {
+    this.#root = root;
+    this.#say = say;
+    this.#partClass = leaf ? "section" : "code-part";
+    this.#at = { boxes: [], leaf, section: null, filled: 0, within: false };
+    this.#before = this.#at;
+  }
+
+  feed(text: string): void {
+    if (this.#growText(text)) return;
     // Take the last line back, draw what is whole now, and try the new last line out.
-    for (const node of drawn ?? []) node.remove();
-    drawn = null;
-    at = before;
-    pending += text;
-    for (let size = next(); size; size = next()) {
-      const whole = pending[size - 1] === "\n";
-      read(pending.slice(0, whole ? size - 1 : size), whole);
-      pending = pending.slice(size);
-      at.filled += size;
+    for (const node of this.#drawn ?? []) node.remove();
+    this.#drawn = null;
+    this.#at = this.#before;
+    this.#pending += text;
+    for (let size = this.#nextSize(); size; size = this.#nextSize()) {
+      const whole = this.#pending[size - 1] === "\n";
+      this.#readLine(this.#pending.slice(0, whole ? size - 1 : size), whole);
+      this.#pending = this.#pending.slice(size);
+      this.#at.filled += size;
     }
-    before = at;
-    at = { ...at, boxes: [...at.boxes], leaf: at.leaf && { ...at.leaf } };
-    drawn = [];
-    if (pending) read(pending, false);
+    this.#before = this.#at;
+    const { boxes, leaf } = this.#at;
+    this.#at = { ...this.#at, boxes: [...boxes], leaf: leaf && { ...leaf } };
+    this.#drawn = [];
+    if (this.#pending) this.#readLine(this.#pending, false);
   }
 
   /** Most pieces only make the last text longer: then nothing has to be taken back. */
-  function grown(text: string): boolean {
-    const last = drawn?.at(-1);
-    const size = pending.length + text.length;
+  #growText(text: string): boolean {
+    const last = this.#drawn?.at(-1);
+    const size = this.#pending.length + text.length;
     const simple =
-      /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending) && !WITHIN.test(pending);
+      /^(?:p|code)$/.test(this.#at.leaf?.kind ?? "") &&
+      QUIET.test(text) &&
+      SETTLED.test(this.#pending) &&
+      !WITHIN.test(this.#pending);
     // What may be the beginning of a link is in the last text, for a link that is whole has nodes of its own.
     if (!simple || size > LONG || !(last instanceof Text) || last.data.includes("[")) return false;
     last.appendData(text);
-    pending += text;
+    this.#pending += text;
     return true;
   }
 
   /** How long the next whole line is, with its end, or the part of one that is too long; 0 when there is none yet. */
-  function next(): number {
+  #nextSize(): number {
     // No further than a part may be long: the rest of a very long line is not searched again for each part of it.
-    const end = pending.slice(0, LONG + 1).indexOf("\n") + 1;
-    if (pending.length <= LONG || end) return end;
-    const space = pending.lastIndexOf(" ", LONG - 1) + 1;
+    const end = this.#pending.slice(0, LONG + 1).indexOf("\n") + 1;
+    if (this.#pending.length <= LONG || end) return end;
+    const space = this.#pending.lastIndexOf(" ", LONG - 1) + 1;
     // Cut after the last space, and never inside a character.
-    return space > LONG / 2 ? space : LONG - Number(/[\ud800-\udbff]/.test(pending[LONG - 1] as string));
+    return space > LONG / 2 ? space : LONG - Number(/[\ud800-\udbff]/.test(this.#pending[LONG - 1] as string));
   }
 
-  function read(raw: string, whole: boolean): void {
+  #readLine(raw: string, whole: boolean): void {
     const line = raw.replace(/\r$/, "");
-    const { leaf, within } = at;
-    at.within = !whole;
-    if (leaf?.kind === "code") code(line, leaf, within, whole ? "\n" : "");
-    else if (!within || !leaf) block(line.replace(/^[ \t]+/, (space) => space.replace(/\t/g, "    ")));
+    const { leaf, within } = this.#at;
+    this.#at.within = !whole;
+    if (leaf?.kind === "code") this.#writeCode(line, leaf, within, whole ? "\n" : "");
+    else if (!within || !leaf) this.#readBlock(line.replace(/^[ \t]+/, (space) => space.replace(/\t/g, "    ")));
     // The rest of a line whose beginning is drawn already.
-    else if (leaf.kind === "table") add(leaf.node.lastElementChild?.lastElementChild ?? leaf.node, inline(line));
-    else write(leaf.kind === "p" ? more(leaf) : leaf, line);
+    else if (leaf.kind === "table")
+      this.#add(leaf.node.lastElementChild?.lastElementChild ?? leaf.node, inline(line, this.#say));
+    else this.#write(leaf.kind === "p" ? this.#continued(leaf) : leaf, line);
   }
 
-  function block(line: string): void {
-    let [rest, depth] = descend(line);
-    const lazy = at.leaf?.kind === "p" && !startsBlock(rest);
+  #readBlock(line: string): void {
+    let [rest, depth] = this.#descend(line);
+    const lazy = this.#at.leaf?.kind === "p" && !startsBlock(rest);
     if (!rest.trim()) {
-      at.leaf = null;
+      this.#at.leaf = null;
       return;
     }
-    if (depth === at.boxes.length || !lazy) {
-      if (depth < at.boxes.length) at.leaf = null;
-      at.boxes.length = depth;
-      rest = enter(rest);
+    if (depth === this.#at.boxes.length || !lazy) {
+      if (depth < this.#at.boxes.length) this.#at.leaf = null;
+      this.#at.boxes.length = depth;
+      rest = this.#openBoxes(rest);
     }
-    leafOf(rest);
+    this.#readLeaf(rest);
   }
 
   /** How far a line is inside what is open, and what is left of it there. */
-  function descend(line: string): [rest: string, depth: number] {
+  #descend(line: string): [rest: string, depth: number] {
     let rest = line;
     let depth = 0;
-    for (const { quote, need, cut } of at.boxes) {
+    for (const { quote, need, cut } of this.#at.boxes) {
       if (quote ? !QUOTE.test(rest) : rest.trim() && indentOf(rest) < need) break;
       rest = quote ? rest.replace(QUOTE, "") : outdented(rest, cut);
       depth++;
@@ -189,179 +206,178 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   }
 
   /** Open the quotes and list items that a line begins with. */
-  function enter(line: string): string {
+  #openBoxes(line: string): string {
     let rest = line;
-    while (at.boxes.length < DEEPEST && !RULE.test(rest)) {
+    while (this.#at.boxes.length < DEEPEST && !RULE.test(rest)) {
       const item = ITEM.exec(rest);
       const [mark] = item ?? QUOTE.exec(rest) ?? [];
       if (!mark) break;
-      const node = item ? listItem(item[3]) : append(home(), make("blockquote"));
-      at.boxes.push({ node, quote: !item, need: (item?.[1] ?? "").length + 2, cut: mark.length });
-      at.leaf = null;
+      const node = item ? this.#listItem(item[3]) : this.#append(this.#container(), make("blockquote"));
+      this.#at.boxes.push({ node, quote: !item, need: (item?.[1] ?? "").length + 2, cut: mark.length });
+      this.#at.leaf = null;
       rest = rest.slice(mark.length);
     }
     return rest;
   }
 
-  function listItem(number: string | undefined): Element {
+  #listItem(number: string | undefined): Element {
     const tag = number ? "ol" : "ul";
-    let list = home().lastElementChild;
+    let list = this.#container().lastElementChild;
     if (list?.localName !== tag) {
-      list = append(home(), make(tag));
+      list = this.#append(this.#container(), make(tag));
       if (number) (list as HTMLOListElement).start = Number(number);
     }
-    return append(list, make("li"));
+    return this.#append(list, make("li"));
   }
 
-  function leafOf(rest: string): void {
-    const { leaf } = at;
+  #readLeaf(rest: string): void {
+    const { leaf } = this.#at;
     const heading = HEADING.exec(rest);
     const fenced = FENCE.exec(rest);
     if (RULE.test(rest)) {
-      append(home(), make("hr"));
-      at.leaf = null;
+      this.#append(this.#container(), make("hr"));
+      this.#at.leaf = null;
     } else if (heading) {
-      write(open("h", make("p", "heading")), heading[1] ?? "");
+      this.#write(this.#openLeaf("h", make("p", "heading")), heading[1] ?? "");
     } else if (fenced) {
-      fence(fenced as unknown as string[]);
+      this.#openFence(fenced as unknown as string[]);
     } else if (leaf?.kind === "table" && rest.includes("|")) {
-      row(leaf.node, rest, "td");
+      this.#addRow(leaf.node, rest, "td");
     } else if (leaf?.kind !== "p") {
-      if (rest) write(open("p", make("p")), rest).first = rest.includes("|") ? rest : "";
-    } else if (leaf.first && !drawn && TABLE_RULE.test(rest)) {
+      if (rest) this.#write(this.#openLeaf("p", make("p")), rest).first = rest.includes("|") ? rest : "";
+    } else if (leaf.first && !this.#drawn && TABLE_RULE.test(rest)) {
       const table = make("table");
       leaf.node.replaceWith(table);
-      row(table, leaf.first, "th");
-      at.leaf = { ...leaf, node: table, kind: "table" };
+      this.#addRow(table, leaf.first, "th");
+      this.#at.leaf = { ...leaf, node: table, kind: "table" };
     } else {
-      write(more(leaf), `\n${rest}`);
+      this.#write(this.#continued(leaf), `\n${rest}`);
       leaf.first = "";
     }
   }
 
-  function fence([, indent, marks, info]: string[]): void {
+  #openFence([, indent, marks, info]: string[]): void {
     const text = make("code");
     const lang = (info as string).trim().split(/\s/)[0] as string;
     const copy = button("copy-code", async () => {
       await navigator.clipboard.writeText(text.textContent ?? "");
-      copy.textContent = say("copied");
-      setTimeout(() => (copy.textContent = say("copy")), 2000);
+      copy.textContent = this.#say("copied");
+      setTimeout(() => (copy.textContent = this.#say("copy")), 2000);
     });
-    copy.textContent = say("copy");
+    copy.textContent = this.#say("copy");
     const bar = make("div", "code-bar", make("span", "code-lang", ...textNodes(lang)), copy);
-    const leaf = open("code", make("div", "code", bar, make("pre", "", text)));
+    const leaf = this.#openLeaf("code", make("div", "code", bar, make("pre", "", text)));
     leaf.node = text;
     leaf.cut = (indent as string).length;
     leaf.close = new RegExp(`^ *${(marks as string)[0]}{${(marks as string).length},} *$`);
   }
 
   /** Code as it is, in pieces that the browser can lay out apart. */
-  function code(line: string, leaf: Leaf, within: boolean, end: string): void {
+  #writeCode(line: string, leaf: Leaf, within: boolean, end: string): void {
     let rest = line;
     if (!within) {
-      for (const { quote, cut } of at.boxes) rest = quote ? rest.replace(QUOTE, "") : outdented(rest, cut);
+      for (const { quote, cut } of this.#at.boxes) rest = quote ? rest.replace(QUOTE, "") : outdented(rest, cut);
       if (leaf.close?.test(rest)) {
-        at.leaf = null;
+        this.#at.leaf = null;
         return;
       }
       rest = outdented(rest, leaf.cut);
     }
     rest += end;
     leaf.size += rest.length;
-    if (!drawn && (leaf.size > TALL || !leaf.node.lastElementChild)) {
+    if (!this.#drawn && (leaf.size > TALL || !leaf.node.lastElementChild)) {
       leaf.size = rest.length;
       leaf.node.lastElementChild?.classList.add("past");
-      leaf.node.append(make("span", start ? "section" : "code-part"));
+      leaf.node.append(make("span", this.#partClass));
     }
     const part = leaf.node.lastElementChild ?? leaf.node;
     for (const node of textNodes(rest)) {
       const last = part.lastChild;
-      if (!drawn && typeof node === "string" && last instanceof Text) last.appendData(node);
-      else add(part, [node]);
+      if (!this.#drawn && typeof node === "string" && last instanceof Text) last.appendData(node);
+      else this.#add(part, [node]);
     }
   }
 
-  function row(table: Element, line: string, tag: "th" | "td"): void {
+  #addRow(table: Element, line: string, tag: "th" | "td"): void {
     const cells = line
       .trim()
       .replace(/^\||\|$/g, "")
       .split("|");
-    append(table, make("tr", "", ...cells.map((cell) => make(tag, "", ...inline(cell.trim())))));
+    this.#append(table, make("tr", "", ...cells.map((cell) => make(tag, "", ...inline(cell.trim(), this.#say)))));
   }
 
   /** The paragraph that text goes to: the same one, or its continuation when it has grown tall. */
-  function more(leaf: Leaf): Leaf {
+  #continued(leaf: Leaf): Leaf {
     if (leaf.size <= TALL) return leaf;
-    at.leaf = null; // a long line may go on in another section
-    return open("p", make("p", "more"));
+    this.#at.leaf = null; // a long line may go on in another section
+    return this.#openLeaf("p", make("p", "more"));
   }
 
-  function open(kind: Leaf["kind"], node: Element): Leaf {
-    at.leaf = { node: append(home(), node), kind, size: 0, first: "", close: null, cut: 0 };
-    return at.leaf;
+  #openLeaf(kind: Leaf["kind"], node: Element): Leaf {
+    this.#at.leaf = { node: this.#append(this.#container(), node), kind, size: 0, first: "", close: null, cut: 0 };
+    return this.#at.leaf;
   }
 
   /** Where the next block goes: into the innermost box, or into the section at hand. */
-  function home(): Element {
-    const box = at.boxes[at.boxes.length - 1];
+  #container(): Element {
+    const box = this.#at.boxes[this.#at.boxes.length - 1];
     if (box) return box.node;
-    if (!at.section || (at.filled > SECTION && !at.leaf)) {
+    if (!this.#at.section || (this.#at.filled > SECTION && !this.#at.leaf)) {
       // A class says what is past: rules on who is last would have the browser look at all of them again.
-      if (!drawn) at.section?.classList.add("past");
-      at.section = append(root, make("div", "section"));
-      at.filled = 0;
+      if (!this.#drawn) this.#at.section?.classList.add("past");
+      this.#at.section = this.#append(this.#root, make("div", "section"));
+      this.#at.filled = 0;
     }
-    return at.section;
+    return this.#at.section;
   }
 
-  function write(leaf: Leaf, text: string): Leaf {
+  #write(leaf: Leaf, text: string): Leaf {
     leaf.size += text.length;
-    add(leaf.node, inline(text));
+    this.#add(leaf.node, inline(text, this.#say));
     return leaf;
   }
 
-  function add(home: Element, inside: Inside): void {
-    for (const node of inside) append(home, typeof node === "string" ? new Text(node) : node);
+  #add(parent: Element, inside: Inside): void {
+    for (const node of inside) this.#append(parent, typeof node === "string" ? new Text(node) : node);
   }
 
-  function append<Kind extends ChildNode>(home: Element, node: Kind): Kind {
-    home.append(node);
-    drawn?.push(node);
+  #append<Kind extends ChildNode>(parent: Element, node: Kind): Kind {
+    parent.append(node);
+    this.#drawn?.push(node);
     return node;
   }
+}
 
-  function inline(text: string, depth = 0): Inside {
-    const nodes: Inside = [];
-    let rest = text;
-    for (let found = INLINE.exec(rest); found && depth < DEEPEST; found = INLINE.exec(rest)) {
-      nodes.push(...textNodes(rest.slice(0, found.index)), ...marked(found, depth + 1));
-      rest = rest.slice(found.index + found[0].length);
-    }
-    return [...nodes, ...textNodes(rest)];
+/** A line of text with its marks as nodes. */
+function inline(text: string, say: Say, depth = 0): Inside {
+  const nodes: Inside = [];
+  let rest = text;
+  for (let found = INLINE.exec(rest); found && depth < DEEPEST; found = INLINE.exec(rest)) {
+    nodes.push(...textNodes(rest.slice(0, found.index)), ...marked(found, say, depth + 1));
+    rest = rest.slice(found.index + found[0].length);
   }
+  return [...nodes, ...textNodes(rest)];
+}
 
-  function marked(found: RegExpExecArray, depth: number): Inside {
-    const [all, escaped, , code, image, label, url, angle, bare, strong, em, strong2, em2, struck] = found;
-    const address = url ?? angle ?? bare;
-    if (escaped) return [escaped];
-    if (code !== undefined) return [make("code", "", ...textNodes(code.replace(/^ (.*[^ ].*) $/s, "$1")))];
-    if (address === undefined)
-      return [
-        make(
-          (strong ?? strong2) ? "strong" : struck ? "s" : "em",
-          "",
-          ...inline((strong ?? strong2 ?? em ?? em2 ?? struck) as string, depth),
-        ),
-      ];
-    const { host = "", href = "", protocol = "" } = parsed(address);
-    if (image) return [make("span", "image", ...textNodes([say("image"), label, host].filter(Boolean).join(" · ")))];
-    // Only these lead anywhere; a relative address is none.
-    if (!/^(?:https?|mailto):$/.test(protocol)) return textNodes(all);
-    const link = make("a", "link", ...(label === undefined ? textNodes(address) : inline(label, depth)));
-    return [Object.assign(link, { href, title: href, target: "_blank", rel: "noopener noreferrer nofollow" })];
-  }
-
-  return { feed };
+function marked(found: RegExpExecArray, say: Say, depth: number): Inside {
+  const [all, escaped, , code, image, label, url, angle, bare, strong, em, strong2, em2, struck] = found;
+  const address = url ?? angle ?? bare;
+  if (escaped) return [escaped];
+  if (code !== undefined) return [make("code", "", ...textNodes(code.replace(/^ (.*[^ ].*) $/s, "$1")))];
+  if (address === undefined)
+    return [
+      make(
+        (strong ?? strong2) ? "strong" : struck ? "s" : "em",
+        "",
+        ...inline((strong ?? strong2 ?? em ?? em2 ?? struck) as string, say, depth),
+      ),
+    ];
+  const { host = "", href = "", protocol = "" } = parsed(address);
+  if (image) return [make("span", "image", ...textNodes([say("image"), label, host].filter(Boolean).join(" · ")))];
+  // Only these lead anywhere; a relative address is none.
+  if (!/^(?:https?|mailto):$/.test(protocol)) return textNodes(all);
+  const link = make("a", "link", ...(label === undefined ? textNodes(address) : inline(label, say, depth)));
+  return [Object.assign(link, { href, title: href, target: "_blank", rel: "noopener noreferrer nofollow" })];
 }
 
 function parsed(address: string): Partial<URL> {

@@ -6,101 +6,116 @@ import { writtenSummary } from "../core/summary.js";
 import type { PanelView } from "../core/thinking.js";
 import type { Words } from "../core/words.js";
 import { disclosure, type RequestToggle } from "./disclosure.js";
-import { hide, make, mark, put, slot, spans } from "./dom.js";
+import { hide, make, mark, put, slot, span } from "./dom.js";
 import { icon } from "./icons.js";
 
 const SPOKEN_LENGTH = 80;
 
-export interface Panel {
-  root: HTMLElement;
-  details: HTMLDetailsElement;
-  summary: HTMLElement;
+export class Panel {
+  readonly content = make("div", "body");
   /** The sentence on how the turn ended. */
-  notice: HTMLElement;
-  /** What is behind the header goes here. */
-  content: HTMLElement;
-  setOpen(open: boolean): void;
+  readonly notice = make("p", "notice");
+  readonly root: HTMLElement;
+  readonly details: HTMLDetailsElement;
+  readonly summary: HTMLElement;
+  readonly setOpen: (open: boolean) => void;
+  #icon = span("icon");
+  #spoken = span("sr");
+  #label = span("label");
+  #timer = span("timer");
+  #meta = span("meta");
+  #preview = span("preview");
+  #badge = span("badge");
+  #marker = make("p", "marker");
+  // What a page may replace stands in slots.
+  #iconSlot = slot("icon");
+  #labelSlot = slot("label");
+  #noticeSlot = slot("error");
+  /** The newest line: a node of its own, so that the style sheet can cut its beginning instead of its end. */
+  #line = make("span");
+  /** The count of tools, with the words before and after it: where there is little room, it stands alone beside the icon. */
+  #badgeWords = [make("span"), make("span"), make("span")] as const;
+  #drawnIcon = "";
+
+  constructor(requestToggle: RequestToggle) {
+    const badgeSlot = slot("badge");
+    badgeSlot.append(...this.#badgeWords);
+    this.#icon.append(this.#iconSlot);
+    this.#label.append(this.#labelSlot);
+    this.#preview.append(this.#line);
+    this.#badge.append(icon("tool_call"), badgeSlot);
+    this.notice.append(this.#noticeSlot);
+    const header = [this.#icon, this.#spoken, this.#label, this.#timer, this.#meta, this.#preview, this.#badge];
+    // A screen reader hears one sentence instead, which is hidden from the eye.
+    for (const node of header) if (node !== this.#spoken) mark(node, "aria-hidden", "true");
+    mark(this.content, "role", "group");
+    this.content.tabIndex = 0;
+    const { details, summary, setOpen } = disclosure("summary", requestToggle, header, this.content);
+    this.details = details;
+    this.summary = summary;
+    this.setOpen = setOpen;
+    this.root = make("div", "root", slot("before"), details, this.#marker, this.notice);
+  }
+
   /** `runningIcon` is the icon while it thinks. */
-  draw(view: PanelView, policy: Policy, words: Words, runningIcon: string): void;
-  setTimer(view: PanelView, words: Words): void;
-}
-
-export function createPanel(requestToggle: RequestToggle): Panel {
-  const header = spans("icon sr label timer meta preview badge");
-  const [sign, name, label, timer, meta, preview, badge] = header;
-  const marker = make("p", "marker");
-  const notice = make("p", "notice");
-  const content = make("div", "body");
-  const { details, summary, setOpen } = disclosure("summary", requestToggle, header, content);
-  const root = make("div", "root", slot("before"), details, marker, notice);
-  let drawnIcon = "";
-
-  badge.append(icon("tool_call"));
-  // The text is a node of its own, so that the style sheet can cut its beginning instead of its end.
-  const line = make("span");
-  preview.append(line);
-  /** Gives a part a slot, so that a page may replace what is in it. */
-  const slotIn = (node: Element, name = node.className): Element => {
-    const inner = slot(name);
-    node.append(inner);
-    return inner;
-  };
-  const signSlot = slotIn(sign);
-  const labelSlot = slotIn(label);
-  // Where there is little room, the number alone stands beside the icon.
-  const [count, unit] = [make("span"), make("span")];
-  slotIn(badge).append(count, unit);
-  const noticeSlot = slotIn(notice, "error");
-  for (const node of [sign, label, timer, meta, preview, badge]) mark(node, "aria-hidden", "true");
-  mark(content, "role", "group");
-  content.tabIndex = 0;
-
-  function draw(view: PanelView, { header }: Policy, words: Words, runningIcon: string): void {
+  draw(view: PanelView, { header }: Policy, words: Words, runningIcon: string): void {
     const { open, status } = view;
     const live = status === "thinking";
     const text = textBesideLabel(view, header);
-    const tools = view.badge.slice(3);
-    mark(root, "data-status", status);
-    mark(root, "data-open", open);
-    mark(root, "data-header", text ? header : "label");
-    mark(root, "data-bare", open === "hidden" && !view.notice ? "" : null);
-
-    const shape = live ? runningIcon : status === "done" ? "reasoning" : status;
-    if (drawnIcon !== shape) signSlot.replaceChildren(icon(shape));
-    drawnIcon = shape;
-    const facts = [view.spoken, view.words_text, tools].filter(Boolean).join(", ");
-    put(name, live ? view.label : `${facts} ${spokenLine(text)}`.trim());
-    put(labelSlot, view.label);
-    // The bar of a trace says how it ended, and below the header nobody says it while it is closed.
-    mark(label, "data-check", header === "summary" && status === "done" && open !== "expanded" ? "" : null);
-    put(meta, view.words_text);
-    put(line, text);
-    // While it peeks, the room of the newest line is kept where there is none.
-    hide(preview, !text && !peeks(view));
-    const [number = tools] = /^[\d.,\s]*\d/.exec(tools) ?? [];
-    put(count, number);
-    put(unit, tools.slice(number.length));
-    hide(badge, !tools);
-    mark(badge, "title", view.badge_title || null);
-    put(marker, view.marker);
-    put(noticeSlot, view.notice);
-    hide(notice, !view.notice);
-
-    hide(details, open === "hidden");
-    mark(content, "aria-busy", `${live}`);
-    mark(content, "aria-label", words.say("session.thinking"));
+    mark(this.root, "data-status", status);
+    mark(this.root, "data-open", open);
+    mark(this.root, "data-header", text ? header : "label");
+    mark(this.root, "data-bare", open === "hidden" && !view.notice ? "" : null);
+    this.#drawIcon(live ? runningIcon : status);
+    this.#drawLabels(view, header, text);
+    this.#drawBadge(view, words);
+    put(this.#marker, view.marker);
+    put(this.#noticeSlot, view.notice);
+    hide(this.notice, !view.notice);
+    hide(this.details, open === "hidden");
+    mark(this.content, "aria-busy", `${live}`);
+    mark(this.content, "aria-label", words.say("session.thinking"));
   }
 
-  return {
-    root,
-    details,
-    summary,
-    notice,
-    content,
-    setOpen,
-    draw,
-    setTimer: (view, words) => put(timer, timerText(view, words)),
-  };
+  setTimer(view: PanelView, words: Words): void {
+    put(this.#timer, timerText(view, words));
+  }
+
+  #drawIcon(status: string): void {
+    const shape = status === "done" ? "reasoning" : status;
+    if (this.#drawnIcon !== shape) this.#iconSlot.replaceChildren(icon(shape));
+    this.#drawnIcon = shape;
+  }
+
+  #drawLabels(view: PanelView, header: Policy["header"], text: string): void {
+    const { open, status } = view;
+    const facts = [view.spoken, view.words_text, toolsText(view)].filter(Boolean).join(", ");
+    put(this.#spoken, status === "thinking" ? view.label : `${facts} ${spokenLine(text)}`.trim());
+    put(this.#labelSlot, view.label);
+    // The bar of a trace says how it ended, and below the header nobody says it while it is closed.
+    mark(this.#label, "data-check", header === "summary" && status === "done" && open !== "expanded" ? "" : null);
+    put(this.#meta, view.words_text);
+    put(this.#line, text);
+    // While it peeks, the room of the newest line is kept where there is none.
+    hide(this.#preview, !text && !peeks(view));
+  }
+
+  #drawBadge(view: PanelView, words: Words): void {
+    const [before, count, after] = this.#badgeWords;
+    const text = toolsText(view);
+    const number = words.count(view.tool_count);
+    const at = text.indexOf(number);
+    put(before, text.slice(0, Math.max(at, 0)));
+    put(count, at < 0 ? text : number);
+    put(after, at < 0 ? "" : text.slice(at + number.length));
+    hide(this.#badge, !text);
+    mark(this.#badge, "title", view.badge_title || null);
+  }
+}
+
+/** The count of tools in words, without the sign that stands before it in a text. */
+function toolsText({ badge }: PanelView): string {
+  return badge.slice(3);
 }
 
 /** As much of a line as a name that is read out may have. */

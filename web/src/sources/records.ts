@@ -72,28 +72,56 @@ export type StepRecord =
 
 /** Reads records one by one; it holds which of them became which block of the turn. */
 export function recordReader(target: FeedTarget): (record: StepRecord) => void {
-  const { turn, startBlock, setText } = target;
-  const numbers = new Map<string, number>();
+  const reader = new RecordReader(target);
+  return (record) => reader.read(record);
+}
+
+class RecordReader {
+  #target: FeedTarget;
+  #turn: FeedTarget["turn"];
+  /** The number of the block that each record became, by the record's id. */
+  #numbers = new Map<string, number>();
   /** How often everything was replaced: what is drawn of an earlier block is not continued. */
-  let replacements = 0;
-  let messageId: string | undefined;
+  #replacements = 0;
+  #messageId: string | undefined;
   /** Whether something of the message was seen at work. */
-  let watched = false;
+  #watched = false;
+
+  constructor(target: FeedTarget) {
+    this.#target = target;
+    this.#turn = target.turn;
+  }
+
+  read(record: StepRecord): void {
+    this.#target.changes++;
+    if ("parts" in record) this.#readMessage(record);
+    else if ("steps" in record) this.#readBlock(record, []);
+    else if ("step" in record) this.#upsert(record.step);
+    else if ("delta" in record) this.#grow(record.id, record.delta);
+    else this.#readTurn(record);
+  }
+
+  /** Appends text to a step; one that is not there begins as a thought. */
+  #grow(id: string, delta: string): void {
+    const block = this.#blockOf(id, "reasoning", null);
+    if (block.status === "running") block.startedMs ??= this.#target.stampOf();
+    block.append(delta);
+  }
 
   /** The block of a record, started if it is not there. */
-  function blockOf(id: string, kind: Block["kind"], parent: number | null): Block {
-    const known = turn.blocks[numbers.get(id) ?? -1];
+  #blockOf(id: string, kind: Block["kind"], parent: number | null): Block {
+    const known = this.#turn.blocks[this.#numbers.get(id) ?? -1];
     if (known) return known;
-    const block = startBlock(turn, kind);
+    const block = this.#target.startBlock(this.#turn, kind);
     block.parent = parent;
-    block.rewrites = replacements;
-    numbers.set(id, block.number);
+    block.rewrites = this.#replacements;
+    this.#numbers.set(id, block.number);
     return block;
   }
 
   /** Adds a step, or brings it up to date; `last` says that it may still be running. */
-  function upsert(step: ThinkingStep, parent: number | null = null, last = step.status === "thinking"): Block {
-    const block = blockOf(step.id, step.type, parent ?? numbers.get(step.parentId ?? "") ?? null);
+  #upsert(step: ThinkingStep, parent: number | null = null, last = step.status === "thinking"): Block {
+    const block = this.#blockOf(step.id, step.type, parent ?? this.#numbers.get(step.parentId ?? "") ?? null);
     const name = step.toolName ?? step.assistantName ?? "";
     const input = step.toolInput ?? step.assistantTask;
     const text = input ?? (block.call && step.content === name ? "" : step.content);
@@ -104,85 +132,86 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     const wasRunning = block.startedMs !== null;
     block.name = name;
     block.assistantId = step.assistantId ?? "";
-    setText(block, text ?? "");
+    this.#target.setText(block, text ?? "");
     block.status = running ? "running" : status;
     block.result = running ? result : (result ?? "");
     block.error = status === "error" ? (result ?? "") : "";
     const began = step.startedAt ?? step.timestamp;
     // What arrives at work is timed here; of what arrives complete and without stamps, nobody knows how long it took.
-    if (running) block.startedMs ??= target.stampOf(began);
+    if (running) block.startedMs ??= this.#target.stampOf(began);
     else if (step.endedAt != null) block.startedMs = began ?? block.startedMs;
-    else if (wasRunning) block.endedMs ??= target.stampOf();
+    else if (wasRunning) block.endedMs ??= this.#target.stampOf();
     if (step.endedAt != null) block.endedMs = step.endedAt;
-    upsertAll(step.childSteps ?? [], block.number, running);
+    this.#upsertAll(step.childSteps ?? [], block.number, running);
     return block;
   }
 
-  function upsertAll(steps: ThinkingStep[], parent: number | null, running: boolean): void {
-    for (const step of steps) upsert(step, parent, running && step === steps.at(-1));
+  #upsertAll(steps: ThinkingStep[], parent: number | null, running: boolean): void {
+    for (const step of steps) this.#upsert(step, parent, running && step === steps.at(-1));
   }
 
-  function upsertText(id: string, text: string, running: boolean): Block {
-    const block = blockOf(id, "text", null);
-    setText(block, text);
+  #upsertText(id: string, text: string, running: boolean): Block {
+    const block = this.#blockOf(id, "text", null);
+    this.#target.setText(block, text);
     block.status = running ? "running" : "done";
     return block;
   }
 
   /** Takes back what became a block and is not among these any more; unless it is the end alone, all of it begins again. */
-  function forgetUnless(ids: string[]): void {
+  #forgetUnless(ids: string[]): void {
     const known = new Set(ids);
-    const gone = [...numbers].filter(([id]) => !known.has(id)).map(([, number]) => number);
+    const gone = [...this.#numbers].filter(([id]) => !known.has(id)).map(([, number]) => number);
     if (!gone.length) return;
     const first = Math.min(...gone);
-    const kept = turn.blocks.length - gone.length === first ? first : 0;
-    for (const [id, number] of numbers) if (number >= kept) numbers.delete(id);
-    turn.blocks.length = kept;
-    replacements++;
+    const kept = this.#turn.blocks.length - gone.length === first ? first : 0;
+    for (const [id, number] of this.#numbers) if (number >= kept) this.#numbers.delete(id);
+    this.#turn.blocks.length = kept;
+    this.#replacements++;
   }
 
   /**
    * Reads a whole message. It does not say when it is over, so one that was seen at work goes on until its answer is there: a
    * text that can be read, and after it no call, no thought and no next step.
    */
-  function readMessage(message: UIMessage): void {
+  #readMessage(message: UIMessage): void {
     const items = messageItems(message);
-    if (message.id !== messageId) watched = false;
-    forgetUnless(message.id === messageId ? items.map(idOf) : []);
-    messageId = message.id;
-    turn.replies = [];
+    if (message.id !== this.#messageId) this.#watched = false;
+    this.#forgetUnless(message.id === this.#messageId ? items.map(idOf) : []);
+    this.#messageId = message.id;
+    this.#turn.replies = [];
     let last: Block | undefined;
     let answered = false;
     for (const item of items) {
       answered &&= item.kind === "text";
       if (item.kind === "text") {
-        last = upsertText(item.id, item.text, item.running);
+        last = this.#upsertText(item.id, item.text, item.running);
         answered ||= !last.blank;
       } else if (item.kind === "step") {
-        last = upsert(item.step);
+        last = this.#upsert(item.step);
         last.approval = item.approval;
-      } else if (last) turn.replies.push({ type: "reply.ended", until: last.number + 1, calls: [] });
+      } else if (last) this.#turn.replies.push({ type: "reply.ended", until: last.number + 1, calls: [] });
     }
     const running = items.some((item) => item.running);
-    watched ||= running;
-    Object.assign(turn, { outcome: null, endedMs: null });
-    target.readsMessage = true;
-    if (running || !last || (watched && !answered)) target.applyStatus(target.givenStatus, null);
-    else target.emit({ type: "turn.ended", finish: "stop" });
+    this.#watched ||= running;
+    Object.assign(this.#turn, { outcome: null, endedMs: null });
+    this.#target.readsMessage = true;
+    if (running || !last || (this.#watched && !answered)) this.#target.applyStatus(this.#target.givenStatus, null);
+    else this.#target.emit({ type: "turn.ended", finish: "stop" });
   }
 
   /** Reads a whole thinking block, and the texts of an answer; steps that it does not have are gone. */
-  function readBlock({ summary, status, steps }: ThinkingBlock, texts: string[]): void {
+  #readBlock({ summary, status, steps }: ThinkingBlock, texts: string[]): void {
     const running = status === "thinking";
-    forgetUnless(idsOf(steps).concat(texts.map((_, index) => textId(index))));
-    turn.summary = summary ?? "";
-    turn.summaryBy = "model";
-    upsertAll(steps, null, running);
-    for (const [index, text] of texts.entries()) upsertText(textId(index), text, running);
-    turn.outcome = running ? null : { ending: status === "error" ? "failed" : "answered", cause: "", message: "" };
+    this.#forgetUnless(idsOf(steps).concat(texts.map((_, index) => textId(index))));
+    this.#turn.summary = summary ?? "";
+    this.#turn.summaryBy = "model";
+    this.#upsertAll(steps, null, running);
+    for (const [index, text] of texts.entries()) this.#upsertText(textId(index), text, running);
+    const ending = status === "error" ? "failed" : "answered";
+    this.#turn.outcome = running ? null : { ending, cause: "", message: "" };
   }
 
-  function readTurn(record: TurnRecord): void {
+  #readTurn(record: TurnRecord): void {
     const { reasoning_content: text, reasoning_meta: meta, outcome } = record;
     const given = record.thinking ?? record.thinking_block;
     const known = record.reasoning_blocks ?? [];
@@ -203,32 +232,19 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
     }
     const parts = record.content ?? [];
     const texts = parts.map((part) => part.text ?? "").filter(Boolean);
-    turn.notices = parts.filter((part) => part.text == null).map(oddPart);
-    readBlock({ summary: given?.summary, status: given?.status ?? "done", steps }, texts);
+    this.#turn.notices = parts.filter((part) => part.text == null).map(oddPart);
+    this.#readBlock({ summary: given?.summary, status: given?.status ?? "done", steps }, texts);
     for (const { id, unseen } of thoughts) {
-      const seals = turn.blocks[numbers.get(id) ?? -1]?.seals;
+      const seals = this.#turn.blocks[this.#numbers.get(id) ?? -1]?.seals;
       const form = unseen === "withheld" ? "signature" : unseen;
       if (form && seals && !seals[0]) seals.push({ dialect: "", form, payload: "" });
     }
-    turn.model = record.model ?? "";
-    turn.usage = { ...record.usage, reasoning: record.usage?.reasoning ?? meta?.tokens ?? null };
-    if (outcome) turn.outcome = outcome;
-    else if (turn.outcome?.ending === "answered" && !texts[0] && steps[0]) turn.outcome.ending = "reasoning_only";
+    this.#turn.model = record.model ?? "";
+    this.#turn.usage = { ...record.usage, reasoning: record.usage?.reasoning ?? meta?.tokens ?? null };
+    if (outcome) this.#turn.outcome = outcome;
+    else if (this.#turn.outcome?.ending === "answered" && !texts[0] && steps[0])
+      this.#turn.outcome.ending = "reasoning_only";
   }
-
-  return (record) => {
-    target.changes++;
-    if ("parts" in record) readMessage(record);
-    else if ("steps" in record) readBlock(record, []);
-    else if ("step" in record) upsert(record.step);
-    else if (!("delta" in record)) readTurn(record);
-    else {
-      // A step that is not there begins as a thought.
-      const block = blockOf(record.id, "reasoning", null);
-      if (block.status === "running") block.startedMs ??= target.stampOf();
-      block.append(record.delta);
-    }
-  };
 }
 
 /** What a tool does, unless the record has only its name or its input in this place. */
