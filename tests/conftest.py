@@ -7,14 +7,15 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from tests.patience import PATIENCE_MS
+from tests.patience import PATIENCE_MS, PATIENCE_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -145,6 +146,37 @@ def _file_order(item: pytest.Item) -> tuple[bool, int]:
 
 def _folder(item: pytest.Item) -> str:
     return item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End a test that its own limit cannot end, because it waits for the browser."""
+    if not _drives_browser(item):
+        return (yield)
+    from tests.browser_timeout import watch
+
+    capture = item.config.pluginmanager.getplugin("capturemanager")
+    limit_s = float(item.config.getini("timeout")) + PATIENCE_S
+    timer = watch(item.nodeid, limit_s, partial(capture.suspend_global_capture, in_=True))
+    try:
+        return (yield)
+    finally:
+        timer.cancel()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Do not wait once more in a test that was ended in this way."""
+    if not _drives_browser(item):
+        return
+    from tests.browser_timeout import stack_of_first_try
+
+    if stack := stack_of_first_try(item.nodeid):
+        pytest.fail(stack, pytrace=False)
+
+
+def _drives_browser(item: pytest.Item) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
