@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 from tests.patience import PATIENCE_MS, PATIENCE_S
+from tests.some_cases import choose_marked_cases
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -121,8 +122,9 @@ def pytest_xdist_auto_num_workers() -> int:
     return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With `--dist loadfile` each worker takes the next file in this order."""
+    choose_marked_cases(config, items)
     for item in items:
         # How long a thing takes is measured without counting its lines, which takes three times as long.
         if _folder(item) not in CORE_FOLDERS or "linear_time" in item.nodeid:
