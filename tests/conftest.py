@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from tests.examples import USUAL
 from tests.patience import PATIENCE_MS, PATIENCE_S
 from tests.some_cases import choose_marked_cases
 
@@ -51,6 +52,9 @@ LONG_FILES = (
     "safety/test_workspace_isolation.py",
     "safety/test_secret_leaks.py",
     "guides/test_guides.py",
+    "journeys/test_interruptions.py",
+    "server/test_import_history.py",
+    "test_project.py",
     "test_benchmarks.py",
     "test_packages.py",
     "test_release.py",
@@ -67,6 +71,8 @@ LONG_FILES = (
     "web/test_safety.py",
     "web/test_page_access.py",
     "web/test_examples.py",
+    "web/test_docs_site.py",
+    "web/test_page_recovery.py",
     "web/test_streams.py",
     "web/test_speed.py",
     "flutter/test_flutter_block.py",
@@ -99,6 +105,12 @@ LAST_FOLDERS = ("web", "flutter")
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True, database=None)
+settings.register_profile(
+    "ci",
+    settings.get_profile("ci"),
+    # The same ones in every run, so that more of them would find nothing new; `make test-all` tries all.
+    max_examples=USUAL if "ALL_CASES" in os.environ else USUAL // 2,
+)
 settings.register_profile("thorough", deadline=None, max_examples=1_000)
 
 # A shell starts a command in the background with SIGINT ignored, and programs inherit that: a test that

@@ -258,11 +258,22 @@ def test_no_file_names_a_package_host_or_a_local_folder() -> None:
     violations = []
     for name in filter(None, tracked.split("\0")):
         path = ROOT / name
-        for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else [], 1):
-            line_text = line.decode("utf-8", "replace")
-            if HOST.search(line_text) or OWN_FOLDER.search(line_text):
-                violations.append(f"{name}:{number}: {line_text.strip()[:80]}")
+        text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        if HOST.search(text) or OWN_FOLDER.search(text):
+            violations += [f"{name}:{number}: {line}" for number, line in named_places(text)]
     assert not violations, "\n".join(violations)
+
+
+def named_places(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if HOST.search(line) or OWN_FOLDER.search(line):
+            yield number, line.strip()[:80]
+
+
+def test_hosts_and_local_folders_are_found() -> None:
+    host, folder = "py" + "pi.org", "/" + "work/main"
+    text = f"one\n  see https://{host}/simple\ncd {folder}\nlast"
+    assert list(named_places(text)) == [(2, f"see https://{host}/simple"), (3, f"cd {folder}")]
 
 
 def test_nobody_is_told_to_install_the_package_by_name() -> None:
