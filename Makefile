@@ -20,7 +20,7 @@ RULES := $(patsubst %,tests/test_%.py,behaviour contracts project reference shap
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core manual docs bench behaviour lock release clean
-.PHONY: .lint-python .lint-web .test-element
+.PHONY: .check-core .lint-python .lint-web .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +33,10 @@ page: $(PAGE) ## build the chat page, with Node.js
 
 element: $(ELEMENT) ## build the <thinking-block> element, its types and its manifest, with Node.js
 
-check: .lint-python ## lint Python, and run the tests of the pure packages and of the project's rules; takes a minute or two
+check: .venv/.dev ## lint Python, and run the tests of the pure packages and of the project's rules; takes a minute or two
+	@$(MAKE) --no-print-directory --jobs 2 --old-file=.venv/.dev .lint-python .check-core
+
+.check-core: .venv/.dev
 	$(BIN)/pytest --quiet --hypothesis-profile=quick $(CHECK_ARGS) $(RULES) $(CORE)
 
 # The tests start many programs: whatever the shell says, these are compiled only once.

@@ -7,14 +7,17 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from tests.patience import PATIENCE_MS
+from tests.examples import USUAL
+from tests.patience import PATIENCE_MS, PATIENCE_S
+from tests.some_cases import choose_marked_cases
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,6 +52,9 @@ LONG_FILES = (
     "safety/test_workspace_isolation.py",
     "safety/test_secret_leaks.py",
     "guides/test_guides.py",
+    "journeys/test_interruptions.py",
+    "server/test_import_history.py",
+    "test_project.py",
     "test_benchmarks.py",
     "test_packages.py",
     "test_release.py",
@@ -65,6 +71,8 @@ LONG_FILES = (
     "web/test_safety.py",
     "web/test_page_access.py",
     "web/test_examples.py",
+    "web/test_docs_site.py",
+    "web/test_page_recovery.py",
     "web/test_streams.py",
     "web/test_speed.py",
     "flutter/test_flutter_block.py",
@@ -97,6 +105,12 @@ LAST_FOLDERS = ("web", "flutter")
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True, database=None)
+settings.register_profile(
+    "ci",
+    settings.get_profile("ci"),
+    # The same ones in every run, so that more of them would find nothing new; `make test-all` tries all.
+    max_examples=USUAL if "ALL_CASES" in os.environ else USUAL // 2,
+)
 settings.register_profile("thorough", deadline=None, max_examples=1_000)
 
 # A shell starts a command in the background with SIGINT ignored, and programs inherit that: a test that
@@ -120,10 +134,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With `--dist loadfile` each worker takes the next file in this order."""
+    choose_marked_cases(config, items)
     for item in items:
-        if _folder(item) not in CORE_FOLDERS:
+        # How long a thing takes is measured without counting its lines, which takes three times as long.
+        if _folder(item) not in CORE_FOLDERS or "linear_time" in item.nodeid:
             item.add_marker(pytest.mark.no_cover)
     items.sort(key=_file_order)
 
@@ -145,6 +161,37 @@ def _file_order(item: pytest.Item) -> tuple[bool, int]:
 
 def _folder(item: pytest.Item) -> str:
     return item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End a test that its own limit cannot end, because it waits for the browser."""
+    if not _drives_browser(item):
+        return (yield)
+    from tests.browser_timeout import watch
+
+    capture = item.config.pluginmanager.getplugin("capturemanager")
+    limit_s = float(item.config.getini("timeout")) + PATIENCE_S
+    timer = watch(item.nodeid, limit_s, partial(capture.suspend_global_capture, in_=True))
+    try:
+        return (yield)
+    finally:
+        timer.cancel()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Do not wait once more in a test that was ended in this way."""
+    if not _drives_browser(item):
+        return
+    from tests.browser_timeout import stack_of_first_try
+
+    if stack := stack_of_first_try(item.nodeid):
+        pytest.fail(stack, pytrace=False)
+
+
+def _drives_browser(item: pytest.Item) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """How many random examples a property gets.
 
-A property without a number gets a hundred. The profile `thorough` of tests/conftest.py gives ten times as
-many, also to those with a number from here.
+A property without a number gets a hundred, and half as many in `make test`. The profile `thorough` of
+tests/conftest.py gives ten times as many. Both hold also for those with a number from here.
 """
 
 from hypothesis import settings

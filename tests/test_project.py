@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from tests.cli.environment import UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
 import thinkaloud
+from thinkaloud.cli import main
 from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +50,8 @@ FENCE = re.compile(
     r"^(?P<indent> *)(?P<mark>`{3,})(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=mark)`* *$",
     re.MULTILINE | re.DOTALL,
 )
+
+PLAIN_HELP = re.compile(r"thinkaloud [a-z ]*--help")
 
 
 class Fence(NamedTuple):
@@ -99,6 +103,15 @@ def console(command: str) -> str:
         check=False,
     )
     return completed.stdout.decode("utf-8")
+
+
+def printed_help(command: str, capfd: pytest.CaptureFixture[str]) -> str:
+    """Return what a command with `--help` prints, which needs no process of its own."""
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(command)[1:])
+    assert ended.value.code == 0
+    printed = capfd.readouterr()
+    return printed.err + printed.out
 
 
 def test_import_is_light() -> None:
@@ -194,11 +207,15 @@ def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+def test_commands_of_a_page_print_what_it_shows(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     for fence in fences(page):
         if fence.language == "console" and fence.body.startswith("$ thinkaloud "):
             for command, output in commands(fence):
-                printed = console(command)
+                only_help = PLAIN_HELP.fullmatch(command)
+                printed = printed_help(command, capfd) if only_help else console(command)
                 assert matches(output, printed), (
                     f"{name_of(page)}:{fence.line}: `{command}` prints\n{printed}"
                 )
@@ -241,11 +258,22 @@ def test_no_file_names_a_package_host_or_a_local_folder() -> None:
     violations = []
     for name in filter(None, tracked.split("\0")):
         path = ROOT / name
-        for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else [], 1):
-            line_text = line.decode("utf-8", "replace")
-            if HOST.search(line_text) or OWN_FOLDER.search(line_text):
-                violations.append(f"{name}:{number}: {line_text.strip()[:80]}")
+        text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        if HOST.search(text) or OWN_FOLDER.search(text):
+            violations += [f"{name}:{number}: {line}" for number, line in named_places(text)]
     assert not violations, "\n".join(violations)
+
+
+def named_places(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if HOST.search(line) or OWN_FOLDER.search(line):
+            yield number, line.strip()[:80]
+
+
+def test_hosts_and_local_folders_are_found() -> None:
+    host, folder = "py" + "pi.org", "/" + "work/main"
+    text = f"one\n  see https://{host}/simple\ncd {folder}\nlast"
+    assert list(named_places(text)) == [(2, f"see https://{host}/simple"), (3, f"cd {folder}")]
 
 
 def test_nobody_is_told_to_install_the_package_by_name() -> None:

@@ -1,5 +1,6 @@
 """The other Pythons of a machine are found, and those that are missing are named."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,14 +78,40 @@ def test_few(n): pass
 def test_one(): pass
 """
     (tmp_path / "test_some.py").write_text(tests, "utf-8")
+    names = passed_tests(tmp_path, "-p", "tests.some_cases")
+    assert names == passed_tests(tmp_path, "-p", "tests.some_cases")
+    tests_of_names = [name.partition("[")[0] for name in names]
+    assert tests_of_names == ["test_many"] * MOST_CASES + ["test_few"] * 2 + ["test_one"]
+
+
+def passed_tests(folder: Path, *options: str, **environ: str) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-v", "-c", "/dev/null", "-p", "no:cacheprovider"]
-    command += [f"--rootdir={tmp_path}", "-p", "tests.some_cases", str(tmp_path)]
-    runs = []
-    for _ in range(2):
-        done = subprocess.run(
-            command, cwd=pythons.ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=True
-        )
-        runs.append([line.split()[0] for line in done.stdout.splitlines() if " PASSED " in line])
-    assert runs[0] == runs[1]
-    names = [name.partition("[")[0].rpartition(":")[2] for name in runs[0]]
-    assert names == ["test_many"] * MOST_CASES + ["test_few"] * 2 + ["test_one"]
+    done = subprocess.run(
+        [*command, f"--rootdir={folder}", *options, str(folder)],
+        cwd=pythons.ROOT,
+        env={name: value for name, value in os.environ.items() if name != "ALL_CASES"} | environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    return [line.split()[0].rpartition(":")[2] for line in done.stdout.splitlines() if " PASSED " in line]
+
+
+def test_marked_tests_run_some_cases_unless_all_are_asked_for(tmp_path: Path) -> None:
+    tests = """
+import pytest
+
+@pytest.mark.some_cases(3)
+@pytest.mark.parametrize("n", range(10))
+def test_marked(n): pass
+
+@pytest.mark.parametrize("n", range(10))
+def test_other(n): pass
+"""
+    hook = "from tests.some_cases import choose_marked_cases as pytest_collection_modifyitems\n"
+    (tmp_path / "conftest.py").write_text(hook, "utf-8")
+    (tmp_path / "test_some.py").write_text(tests, "utf-8")
+    some = [name.partition("[")[0] for name in passed_tests(tmp_path)]
+    assert some == ["test_marked"] * 3 + ["test_other"] * 10
+    assert len(passed_tests(tmp_path, ALL_CASES="1")) == 20

@@ -1,8 +1,8 @@
-"""Limits on the shape of the code: sizes of functions and modules, and names that say too little."""
+"""Limits on the shape of the code: sizes of functions, modules and folders, and names that say too little."""
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +15,8 @@ WEB_MODULES = sorted(path for folder in ("src", "page") for path in (ROOT / "web
 
 FUNCTION_LINES = 60
 MODULE_LINES = 600
+LEAST_MODULE_LINES = 40
+FOLDER_MODULES = 25
 PARAMETERS = 6
 DOCSTRING_LINES = 8
 EMPTY_NAME = re.compile(r"(?:Manager|Helper|Util|Impl)s?$|(?:^|_)(?:manager|helper|util|impl)s?$")
@@ -39,6 +41,56 @@ REPEATED_CONSTANTS = {
 """Constants that may stand in two modules with the same value, and why."""
 PARALLEL_PACKAGES = {"dialects", "simulators"}
 """Packages whose modules have the same parts on purpose: every dialect has a `Reader`."""
+
+SMALL_ON_PURPOSE = {"migrations", "locales"}
+"""Folders of small modules, and all below: one change of the tables each, one language each."""
+
+ADAPTERS = {"importers", "simulators", "surfaces"}
+"""Boxes with one module for each format, provider or surface, which is as small as that is."""
+
+SMALL_MODULES = {
+    "builtin/asked.py",
+    "builtin/checker.py",
+    "cli/commands/backup.py",
+    "client/home.py",
+    "client/http_request.py",
+    "client/local_servers.py",
+    "core/canon/type_info.py",
+    "core/context/blank_text.py",
+    "core/transcript/end_events.py",
+    "core/view/commands.py",
+    "gateway/server/handlers/search.py",
+    "gateway/server/schemas/context.py",
+    "gateway/store/engine/database_time.py",
+    "gateway/store/engine/locks.py",
+    "gateway/store/engine/short_writes.py",
+    "gateway/store/log/archive_reader.py",
+    "gateway/store/log/log_writer.py",
+    "gateway/store/queries/client_turns.py",
+    "gateway/store/queries/facts.py",
+    "gateway/store/queries/ids.py",
+    "gateway/store/search/entry.py",
+    "surfaces/chat/call_arguments.py",
+    "surfaces/chat/responder_words.py",
+    "surfaces/chat/turn_clock.py",
+    "surfaces/flutter/icon_action.py",
+    "surfaces/flutter/isolated_control.py",
+    "surfaces/flutter/screen_text.py",
+    "surfaces/tui/screens/terminal_display.py",
+    "surfaces/tui/screens/transcript_text.py",
+}
+"""Modules that are not yet joined with the one whose part they are. No new one may be added."""
+
+MULTILINE_CONDITIONALS = {
+    "agents": 1,
+    "builtin": 2,
+    "cli": 2,
+    "client": 3,
+    "core": 11,
+    "gateway": 6,
+    "simulators": 10,
+}
+"""How many conditional expressions of a box are not yet `if` statements. The numbers may only fall."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -125,6 +177,18 @@ def public_classes(path: Path) -> list[str]:
     return [name for name in classes if not name.startswith("_")]
 
 
+def source_modules() -> list[Path]:
+    """Return the modules of the product; those that only name or start a package are none."""
+    return [path for path in sorted(SOURCE.rglob("*.py")) if not path.stem.startswith("__")]
+
+
+def multiline_conditionals(source: str) -> list[int]:
+    if " else " not in source:  # parsing takes most of the time
+        return []
+    nodes = ast.walk(ast.parse(source))
+    return [node.lineno for node in nodes if isinstance(node, ast.IfExp) and node.end_lineno != node.lineno]
+
+
 def lines_of(path: Path) -> int:
     return len(path.read_text("utf-8").splitlines())
 
@@ -170,6 +234,36 @@ def test_every_web_module_is_within_the_limits() -> None:
     assert {name: lines for name, lines in sizes.items() if lines > MODULE_LINES} == {}
 
 
+def test_no_folder_has_too_many_modules() -> None:
+    folders = Counter(path.parent.relative_to(SOURCE).as_posix() for path in source_modules())
+    assert {folder: count for folder, count in folders.items() if count > FOLDER_MODULES} == {}
+
+
+def test_no_module_is_too_small_for_a_subject() -> None:
+    small = set()
+    for path in source_modules():
+        place = path.relative_to(SOURCE)
+        exempt = SMALL_ON_PURPOSE & set(place.parts) or place.parent.as_posix() in ADAPTERS
+        if not exempt and lines_of(path) < LEAST_MODULE_LINES:
+            small.add(place.as_posix())
+    assert small - SMALL_MODULES == set(), "under 40 lines: join each with the module whose part it is"
+    assert SMALL_MODULES - small == set(), "no longer small: delete them from SMALL_MODULES"
+
+
+def test_conditional_expressions_fit_on_a_line() -> None:
+    counts: Counter[str] = Counter()
+    places = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        lines = multiline_conditionals(path.read_text("utf-8"))
+        counts[place.parts[0]] += len(lines)
+        places += [f"{place}:{line}" for line in lines]
+    found = {box: count for box, count in counts.items() if count}
+    assert found == MULTILINE_CONDITIONALS, (
+        "write an `if` statement, or lower the number in MULTILINE_CONDITIONALS:\n" + "\n".join(places)
+    )
+
+
 def test_public_class_names_are_unique() -> None:
     modules: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
@@ -207,6 +301,11 @@ def test_size_limits_find_what_is_too_large() -> None:
         (2, "wide takes 7 parameters; the limit is 6")
     ]
     assert [line for line, _ in faults('"""A module."""\n' + "\n" * MODULE_LINES, "reader")] == [601]
+
+
+def test_multiline_conditionals_are_found() -> None:
+    assert multiline_conditionals("x = (\n    1\n    if y\n    else 2\n)\n") == [2]
+    assert multiline_conditionals("x = 1 if y else 2\nif x:\n    y = 1\nelse:\n    y = 2\n") == []
 
 
 def test_name_rules_find_what_says_too_little() -> None:

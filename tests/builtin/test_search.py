@@ -21,9 +21,10 @@ def puzzle_in(question: str) -> NumberPuzzle | KnightsPuzzle:
     return puzzle
 
 
+@pytest.mark.some_cases(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_all_numbers_used_with_fractions(seed: int) -> None:
-    """400 puzzles of four numbers."""
+    """400 puzzles of four numbers, in all seeds."""
     random = Random(seed)
     for _ in range(50):
         numbers = tuple(sorted(random.randint(1, 10) for _ in range(4)))
@@ -40,9 +41,10 @@ def test_all_numbers_used_with_fractions(seed: int) -> None:
             assert isinstance([*puzzle.steps()][-1], Exhausted)
 
 
+@pytest.mark.some_cases(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_countdown_with_some_numbers_used(seed: int) -> None:
-    """400 puzzles of three to five numbers."""
+    """400 puzzles of three to five numbers, in all seeds."""
     random = Random(seed)
     for _ in range(100):
         numbers = tuple(sorted(random.choices((1, 2, 3, 4, 5, 6, 7, 8, 9, 25, 50), k=random.randint(3, 5))))
@@ -56,9 +58,10 @@ def test_countdown_with_some_numbers_used(seed: int) -> None:
             assert result is None
 
 
+@pytest.mark.some_cases(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_knights_and_knaves_in_both_languages(seed: int) -> None:
-    """600 puzzles in English and in Portuguese: the same arrangements fit in both."""
+    """600 puzzles in all seeds, in English and in Portuguese: the same arrangements fit in both."""
     random = Random(seed)
     for _ in range(100):
         puzzle = village(random)

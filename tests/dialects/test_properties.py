@@ -103,6 +103,7 @@ class TestDraining:
 
 
 class TestPrefixes:
+    @pytest.mark.some_cases(80)
     @pytest.mark.parametrize("name", ALL)
     def test_any_prefix_of_the_bytes_gives_a_valid_turn(self, name: str) -> None:
         recording = ALL[name]
@@ -110,6 +111,7 @@ class TestPrefixes:
         for end in {*range(0, size, max(1, size // 48)), *range(min(size, 24)), size - 1, size - 2}:
             assert_valid_turn(read(recording.body[:end], recording.dialect, recording))
 
+    @pytest.mark.some_cases(80)
     @pytest.mark.parametrize("name", ALL)
     @few
     @given(place=st.integers(0, 10**6))
@@ -123,6 +125,7 @@ class TestPrefixes:
             return
         assert_valid_turn(events)
 
+    @pytest.mark.some_cases(80)
     @pytest.mark.parametrize("name", BY_FRAMES)
     def test_any_prefix_of_the_frames_gives_a_valid_turn(self, name: str) -> None:
         recording = RECORDINGS[name]
@@ -132,6 +135,7 @@ class TestPrefixes:
 
 
 class TestEvents:
+    @pytest.mark.some_cases(80)
     @pytest.mark.parametrize("name", ALL)
     def test_stored_entries_fold_to_the_same_turn(self, name: str) -> None:
         entries = [Entry(seq, event, seq * 10) for seq, event in enumerate(ALL[name].events())]
@@ -142,6 +146,7 @@ class TestEvents:
             apply(replayed, stored)
         assert replayed == live
 
+    @pytest.mark.some_cases(80)
     @pytest.mark.parametrize("name", ALL)
     def test_events_json_round_trip(self, name: str) -> None:
         recording = ALL[name]

@@ -23,6 +23,7 @@ def test_recording_matches_its_story(name: str) -> None:
             assert turn_as_story(recording.turn(recording.in_chunks(size), dialect), recording.story) == story
 
 
+@pytest.mark.some_cases(60)
 @pytest.mark.parametrize("name", RECORDINGS)
 @settings(max_examples=8, deadline=None)
 @given(split_points=SPLIT_POINTS, dialect=st.booleans())

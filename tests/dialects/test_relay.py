@@ -57,6 +57,7 @@ def relayed(recording: Recording, chunks: list[bytes], *, include_usage: bool = 
     return None if piece is None else [*pieces, piece, relay.close()]
 
 
+@pytest.mark.some_cases(150)
 @pytest.mark.parametrize(("name", "size"), SIZES)
 def test_every_byte_is_sent_on_or_the_relay_gives_up(name: str, size: int) -> None:
     recording = RECORDED[name]

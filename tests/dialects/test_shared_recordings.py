@@ -167,12 +167,14 @@ def test_real_dialect_is_detected(real: Recording) -> None:
         assert summary(real.turn(dialect=real.dialect)) == summary(real.turn())
 
 
+@pytest.mark.some_cases(60)
 def test_real_recording_in_small_chunks(real: Recording) -> None:
     whole_turn = summary(real.turn())
     for size in (1,) if len(real.body) < SMALL else (64, 997, 1024):
         assert summary(real.turn(real.in_chunks(size))) == whole_turn
 
 
+@pytest.mark.some_cases(60)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=5, deadline=None)
 @given(split_points=SPLIT_POINTS)

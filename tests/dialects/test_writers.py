@@ -85,6 +85,7 @@ def streamable(events: list[Event]) -> bool:
     return not any(isinstance(event, BlockReclassified) for event in events)
 
 
+@pytest.mark.some_cases(250)
 @pytest.mark.parametrize("dialect", FORMATS)
 @pytest.mark.parametrize("recording", RECORDED.values(), ids=list(RECORDED))
 def test_reader_reads_what_the_writer_of_its_dialect_wrote(recording: Recording, dialect: str) -> None:

@@ -176,6 +176,7 @@ def test_markdown_import_tolerates_changed_line_ends_and_bom(
         assert record_content(read_markdown(edited)) == record_content(record)
 
 
+@pytest.mark.some_cases(150)
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_markdown_round_trip_of_recorded_turns(name: str, style: ThinkingStyle) -> None:

@@ -25,6 +25,7 @@ async def tool_loop(journey: Journey, choice: ModelChoice) -> None:
     await journey.exchange(choice, *LOOP)
 
 
+@pytest.mark.some_cases(12)
 @MODES
 @MODEL_PARAMETER
 def test_compaction_at_every_point(stop: ModelChoice, mode: ContextMode) -> None:
@@ -64,6 +65,7 @@ def test_a_journey_with_compaction(mode: ContextMode) -> None:
     run(scenario())
 
 
+@pytest.mark.some_cases(12)
 @MODES
 @MODEL_PARAMETER
 def test_the_system_prompt_and_the_tools_change(stop: ModelChoice, mode: ContextMode) -> None:

@@ -35,6 +35,7 @@ def fault_after(event_index: int) -> tuple[Fault, bool]:
     return fault, fault.kind == "stall"
 
 
+@pytest.mark.some_cases(4)
 @pytest.mark.parametrize("stop", MODEL_CHOICES, ids=lambda stop: stop.model)
 def test_an_interruption_after_every_event(stop: ModelChoice) -> None:
     """Each answer is interrupted one event later than the last, then retried or followed by a question."""
@@ -59,6 +60,7 @@ def test_an_interruption_after_every_event(stop: ModelChoice) -> None:
     run(scenario())
 
 
+@pytest.mark.some_cases(4)
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_journey_with_interruptions_at_random_points(seed: int, stream: bool) -> None:
@@ -101,6 +103,7 @@ def test_an_answer_that_its_provider_ends_early(stop: ModelChoice, finish: str) 
     run(scenario())
 
 
+@pytest.mark.some_cases(4)
 @pytest.mark.parametrize(
     "stop",
     [

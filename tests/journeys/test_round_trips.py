@@ -33,6 +33,7 @@ async def ask_with_tools(journey: Journey, choice: ModelChoice) -> None:
     await journey.exchange(choice, ("say",))
 
 
+@pytest.mark.some_cases(4)
 @FORMS
 @MODES
 @HOME_PARAMETER

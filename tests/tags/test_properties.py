@@ -42,6 +42,7 @@ def texts(profile: TagProfile) -> st.SearchStrategy[str]:
 EVERY_PROFILE = pytest.mark.parametrize("name", PROFILES)
 
 
+@pytest.mark.some_cases(20)
 @EVERY_PROFILE
 @settings(max_examples=25)
 @given(st.data())
@@ -54,6 +55,7 @@ def test_every_profile_is_independent_of_chunking(name: str, data: st.DataObject
     assert split_text(profile, split_at(text, data.draw(SPLIT_POINTS))) == expected
 
 
+@pytest.mark.some_cases(20)
 @EVERY_PROFILE
 @settings(max_examples=25)
 @given(st.data())
@@ -81,6 +83,7 @@ def equals_without_markers(text: str, joined_text: str, profile: TagProfile) -> 
     return len(joined_text) in joined_indexes_by_index.get(len(text), set())
 
 
+@pytest.mark.some_cases(20)
 @pytest.mark.parametrize("name", [name for name, profile in PROFILES.items() if not profile.channels])
 @settings(max_examples=25)
 @given(st.data())

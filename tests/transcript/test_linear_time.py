@@ -50,6 +50,21 @@ def counts(count: int) -> list[Event]:
     return [*[UsageReported(Usage(output=1))] * count, END]
 
 
+def small_replies(count: int) -> list[Event]:
+    ends = [ReplyEnded(Finish.STOP)]
+    return [event for index in range(count) for event in [*block(index, Kind.TEXT, "a"), *ends]]
+
+
+def replies_of_assistants(count: int) -> list[Event]:
+    """Many assistants of one reply each, which the turn called one after the other."""
+    events: list[Event] = []
+    for call in range(0, count, 2):
+        text = call + 1
+        events += [BlockStarted(call, Kind.TOOL_CALL), BlockStarted(text, Kind.TEXT, parent=call)]
+        events += [BlockEnded(text), ReplyEnded(Finish.STOP, parent=call), BlockEnded(call)]
+    return events
+
+
 def fold_work(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
     def work(size: int) -> Callable[[], object]:
         entries = [Entry(seq, event) for seq, event in enumerate(script(size))]
@@ -73,6 +88,8 @@ def fold_work(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
         pytest.param(blocks_that_stay_open, 10_000, id="blocks that stay open"),
         pytest.param(seals, 20_000, id="seals"),
         pytest.param(counts, 10_000, id="counts"),
+        pytest.param(small_replies, 3_000, id="small replies"),
+        pytest.param(replies_of_assistants, 6_000, id="replies of assistants"),
     ],
 )
 def test_folding_takes_linear_time(script: Callable[[int], list[Event]], size: int) -> None:
@@ -89,11 +106,6 @@ def test_delta_cost_does_not_depend_on_turn_length() -> None:
         if ratios[-1] < 1.5:
             return
     raise AssertionError(f"the slowest delta takes at least {min(ratios):.2f} times as long as the fastest")
-
-
-def small_replies(count: int) -> list[Event]:
-    ends = [ReplyEnded(Finish.STOP)]
-    return [event for index in range(count) for event in [*block(index, Kind.TEXT, "a"), *ends]]
 
 
 def long_blocks(count: int) -> list[Event]:

@@ -155,7 +155,7 @@ def _end_reply(turn: Turn, event: ReplyEnded, at_ms: int | None) -> None:
         _find_block(turn, event.parent)
     fields = {name: getattr(event, name) for name in event.__struct_fields__}
     reply = Reply(**fields, until=len(turn.blocks), ended_ms=at_ms)
-    blocks = turn.blocks_of(reply)
+    blocks = turn.blocks_since_last_reply(reply.parent)
     if running_blocks := [block.number for block in blocks if block.status is BlockStatus.RUNNING]:
         raise OutOfOrder(f"a reply ended while its blocks {running_blocks} were open")
     if reply.said != PAUSE_TURN:  # a paused provider runs these calls itself

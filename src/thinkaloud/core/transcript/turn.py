@@ -180,6 +180,18 @@ class Turn(msgspec.Struct):
             start = earlier_reply.until if earlier_reply.parent == reply.parent else start
         return [block for block in self.blocks[start : reply.until] if block.parent == reply.parent]
 
+    def blocks_since_last_reply(self, parent: int | None) -> list[Block]:
+        """Return the blocks of the reply that has not ended yet, of the turn itself or of an assistant."""
+        start = 0 if parent is None else parent + 1
+        # From the end: looking through all replies would take the longer, the more there are.
+        for reply in reversed(self.replies):
+            if reply.until <= start:
+                break
+            if reply.parent == parent:
+                start = reply.until
+                break
+        return [block for block in self.blocks[start:] if block.parent == parent]
+
     def within(self, number: int | None, call: int) -> bool:
         """Return whether a block is the call `call` or nested anywhere below it."""
         while number is not None and number != call:
