@@ -6,6 +6,7 @@ that keys are answered meanwhile.
 
 import asyncio
 from collections.abc import Coroutine
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -80,6 +81,7 @@ class ChatScreen(Screen[None]):
         """The session that is shown; None for one that has no question yet."""
         self._gateway_lost = ""
         self._asking = False
+        self._flows_to_start: list[Coroutine[Any, Any, None]] = []
         self._interrupted_s = -QUIT_S
         """When Ctrl+C was pressed last."""
 
@@ -146,9 +148,16 @@ class ChatScreen(Screen[None]):
 
     def run_flow(self, flow: Coroutine[Any, Any, None]) -> None:
         """Run work beside the screen. What the gateway refuses is shown."""
-        self.run_worker(self._run_guarded(flow), exit_on_error=True)
+        self._flows_to_start.append(flow)
+        self.run_worker(partial(self._run_guarded, flow), exit_on_error=True)
+
+    def on_unmount(self) -> None:
+        """Close the work that has not started: when the chat closes, its worker is cancelled before."""
+        for flow in self._flows_to_start:
+            flow.close()
 
     async def _run_guarded(self, flow: Coroutine[Any, Any, None]) -> None:
+        self._flows_to_start.remove(flow)
         try:
             await flow
         except (Refused, BackendUnreachable) as error:
