@@ -1,6 +1,7 @@
 """What the chat tells: notices, the model that answers, places that were found, and the last lines."""
 
 import asyncio
+import inspect
 import time
 
 import msgspec
@@ -180,6 +181,23 @@ def test_invalid_entry_of_a_gateway_ends_the_turn_and_not_the_chat() -> None:
         await chat.sees("Thinking blocks: hidden")
 
     run_chat(act)
+
+
+def test_work_that_the_end_of_the_chat_overtakes_is_closed() -> None:
+    started = []
+
+    async def work() -> None:
+        started.append(True)
+
+    flow = work()
+
+    async def act(chat: ChatPilot) -> None:
+        chat.chat.run_flow(flow)
+        chat.app.workers.cancel_all()
+
+    run_chat(act)
+    assert not started
+    assert inspect.getcoroutinestate(flow) == inspect.CORO_CLOSED
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ A visit fails its test when a script breaks, the policy stops anything, or anyth
 """
 
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -12,20 +13,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
+from tests import patient_gateway
 from tests.patience import PATIENCE_S, patient_context
 
 from thinkaloud.gateway.server.http.static_files import FOLDER
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
 
-ROOT = Path(__file__).parents[2]
-WEB = ROOT / "web"
+WEB = Path(__file__).parents[2] / "web"
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
 """Takes the solver some seconds to tell."""
 STARTED_MS = 1_790_000_000_000
@@ -58,6 +60,25 @@ window.__ran = 0;
 """
 
 
+# Gateways are forked from a process that has imported everything, for which each would need two seconds.
+_FORKING = multiprocessing.get_context("forkserver")
+_FORKING.set_forkserver_preload(
+    [
+        "alembic.command",
+        "tests.patient_gateway",
+        "thinkaloud.cli.commands.serve",
+        "thinkaloud.cli.parser",
+        "thinkaloud.gateway.server.http.app",
+        "thinkaloud.gateway.server.logs",
+        "thinkaloud.gateway.server.run",
+        "thinkaloud.gateway.store.engine.copy",
+        "thinkaloud.gateway.store.engine.sqlite",
+        "uvicorn.protocols.http.httptools_impl",
+        "uvloop",
+    ]
+)
+
+
 def require_built_page() -> None:
     """The page must be there before it can be visited."""
     assert (FOLDER / "index.html").is_file(), "the page is not built: make page"
@@ -77,18 +98,15 @@ class GatewayProcess:
 
     def start(self) -> None:
         env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-        program = [sys.executable, "-m", "tests.patient_gateway"]
-        command = [*program, "serve", "--port", str(self.port), *self._options]
-        with self.log_path.open("a") as log:
-            self._process = subprocess.Popen(
-                command,
-                env={**env, "THINKALOUD_HOME": str(self.home), "PYTHONPATH": str(ROOT)},
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        assert self._process.stdout is not None
-        printed_url = self._process.stdout.readline().strip()
+        env["THINKALOUD_HOME"] = str(self.home)
+        command = ["thinkaloud", "serve", "--port", str(self.port), *self._options]
+        receiver, sender = _FORKING.Pipe(duplex=False)
+        self._process = _FORKING.Process(target=_run_command, args=(command, env, sender, self.log_path))
+        self._process.start()
+        sender.close()
+        self._stdout = os.fdopen(os.dup(receiver.fileno()), encoding="utf-8")
+        receiver.close()
+        printed_url = self._stdout.readline().strip()
         assert printed_url, self.log_path.read_text()
         assert self.url in ("", printed_url), "it came back at another address"
         self.url = printed_url
@@ -105,11 +123,21 @@ class GatewayProcess:
         """Stop it, whatever it is at; the second signal says that nothing need be waited for."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
-            self._process.send_signal(how)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.communicate(timeout=0.4)
+            if self._process.pid is not None and self._process.is_alive():
+                os.kill(self._process.pid, how)
+            self._process.join(0.4)
+            if self._process.exitcode is not None:
+                self._stdout.close()
                 return
         raise AssertionError(f"the gateway does not stop: {self.log_path.read_text()}")
+
+    def hold_answers(self) -> None:
+        """Let the solver pause after the first words of its thinking, until it is released."""
+        (self.home / "hold").touch()
+
+    def release_answers(self) -> None:
+        """Let the solver say the rest at once."""
+        (self.home / "hold").unlink(missing_ok=True)
 
     def call(self, path: str, body: object = None, method: str = "") -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -193,6 +221,18 @@ class GatewayProcess:
         )
         database.commit()
         database.close()
+
+
+def _run_command(command: list[str], env: dict[str, str], stdout: Connection, log_path: Path) -> None:
+    """Run a command of `thinkaloud` in a process that was just forked."""
+    os.environ.clear()
+    os.environ.update(env)
+    log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(stdout.fileno(), 1)
+    os.dup2(log, 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
+    sys.argv = command
+    sys.exit(patient_gateway.main())
 
 
 def with_approval_agent(home: Path) -> Path:

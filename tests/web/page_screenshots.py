@@ -7,6 +7,7 @@ import base64
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,9 @@ PASTE_LONG = """() => {
 }"""
 
 
+@cache
 def keep_conversations(gateway: GatewayProcess) -> str:
-    """A conversation with everything an answer can have."""
+    """A conversation with everything an answer can have, once for each gateway: the list stays short."""
     gateway.import_exchanges(
         "Plans for a garden in spring", ("what grows in shade", "Ferns, hostas.", "Ferns and hostas do.")
     )
@@ -209,7 +211,9 @@ def sidebar(page: Page, gateway: GatewayProcess) -> None:
         page.click(".opener")
 
 
-def agents(page: Page, gateway: GatewayProcess) -> None:
+@cache
+def keep_agents(gateway: GatewayProcess) -> None:
+    """Two agents that somebody made."""
     gateway.call(
         "/api/agents", {"name": "Puzzler", "model": "builtin/solver", "thinking": True, "level": "high"}
     )
@@ -217,6 +221,10 @@ def agents(page: Page, gateway: GatewayProcess) -> None:
         "/api/agents",
         {"name": "Close reader", "model": "claude-opus-4.5", "thinking": True, "budget_tokens": 8192},
     )
+
+
+def agents(page: Page, gateway: GatewayProcess) -> None:
+    keep_agents(gateway)
     click_sidebar_button(page, 0)
     page.wait_for_selector(".card")
 

@@ -3,6 +3,7 @@
 A person opens the thinking while it streams, and it stays open when the answer is there.
 """
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from tests.patience import patient_context
 from tests.web.site import WEB, Site
 
 EXAMPLES = WEB / "examples"
+BUILT = EXAMPLES / "dist" / ".built"
+"""The digest of what the examples were built from, as soon as they are."""
 NAMES = ("plain", "react", "vue", "svelte")
 SPEEDS = (4, 1)
 """Times as fast as recorded: three seconds are mostly enough to open it in between, twelve always are."""
@@ -52,7 +55,23 @@ def is_installed() -> bool:
     return installed.exists() and installed.stat().st_mtime > (EXAMPLES / "package-lock.json").stat().st_mtime
 
 
+def inputs_digest() -> str:
+    """Return a digest of all that the build reads: the examples with their lock file, and the element."""
+    roots = [path for path in EXAMPLES.iterdir() if path.name not in ("node_modules", "dist")]
+    roots += [WEB / "dist", WEB / "package.json", WEB.parent / "examples" / "recorded_turn.ndjson"]
+    digest = hashlib.sha256()
+    for root in sorted(roots):
+        for path in sorted([root, *root.rglob("*")]):
+            if path.is_file():
+                digest.update(f"{path}\n".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def build() -> None:
+    """Check and build the examples, unless that was done with the same files: it takes half a minute."""
+    if is_installed() and BUILT.is_file() and BUILT.read_text("utf-8") == inputs_digest():
+        return
     npm = shutil.which("npm")
     if not npm:
         pytest.skip("there is no npm")
@@ -62,6 +81,7 @@ def build() -> None:
             [npm, *step], cwd=EXAMPLES, capture_output=True, text=True, timeout=300, check=False
         )
         assert completed.returncode == 0, f"npm {' '.join(step)}:\n{completed.stdout}{completed.stderr}"
+    BUILT.write_text(inputs_digest(), "utf-8")
 
 
 def visit(browser: Browser, url: str) -> None:

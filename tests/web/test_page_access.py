@@ -1,8 +1,11 @@
 """The chat page for everybody: axe on every state in every look, and one voice."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -53,6 +56,16 @@ VARIANTS = {
     for name, variant_options in page_screenshots.VARIANTS.items()
     if name not in page_screenshots.VARIANT_SCENES
 }
+OPPOSITE_LOOKS = (("light", "narrow-dark-pt"), ("dark", "narrow"))
+"""In either pair a state is seen light and dark, wide and narrow; `make test-all` takes all four looks."""
+
+
+def looks_and_states() -> Iterator[Any]:
+    """Yield the looks one after the other, each with the states that are seen in it."""
+    for look in VARIANTS:
+        for index, state in enumerate(STATES):
+            if "ALL_CASES" in os.environ or look in OPPOSITE_LOOKS[index % 2]:
+                yield pytest.param(look, state, id=f"{look}-{state.__name__}")
 
 
 @pytest.fixture(scope="module")
@@ -61,17 +74,38 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess
         yield running
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
-def variant_page(request: pytest.FixtureRequest, browser: Browser, gateway: GatewayProcess) -> Iterator[Page]:
-    """One page for all states of a look."""
-    options = VARIANTS[request.param]
-    language = options.get("locale", "en-US")
-    gateway.call("/api/preferences", {"language": language}, "PUT")
-    with open_visit(browser, gateway.url, **{**options, "reduced_motion": "reduce"}) as visit:
-        page = visit.open()
+class Looks:
+    """One page for all states of a look, until another look is wanted."""
+
+    def __init__(self, browser: Browser, gateway: GatewayProcess) -> None:
+        self._browser, self._gateway = browser, gateway
+        self._opened = ExitStack()
+        self._page: tuple[str, Page] | None = None
+
+    def page(self, look: str) -> Page:
+        if self._page is None or self._page[0] != look:
+            self.close()
+            self._page = look, self._open(VARIANTS[look])
+        return self._page[1]
+
+    def _open(self, options: dict[str, Any]) -> Page:
+        language = options.get("locale", "en-US")
+        self._gateway.call("/api/preferences", {"language": language}, "PUT")
+        visit = open_visit(self._browser, self._gateway.url, **{**options, "reduced_motion": "reduce"})
+        page = self._opened.enter_context(visit).open()
         page.wait_for_function("language => document.documentElement.lang === language", arg=language)
         page.evaluate(AXE.read_text(encoding="utf-8"))
-        yield page
+        return page
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+@pytest.fixture(scope="module")
+def looks(browser: Browser, gateway: GatewayProcess) -> Iterator[Looks]:
+    opened = Looks(browser, gateway)
+    yield opened
+    opened.close()
 
 
 def _begin_anew(page: Page) -> None:
@@ -85,14 +119,15 @@ def _begin_anew(page: Page) -> None:
     page.wait_for_selector(".puzzle")
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize(("look", "state"), list(looks_and_states()))
 def test_axe_finds_nothing(
-    variant_page: Page, gateway: GatewayProcess, state: Callable[[Page, GatewayProcess], None]
+    looks: Looks, gateway: GatewayProcess, look: str, state: Callable[[Page, GatewayProcess], None]
 ) -> None:
     """R130 to R136 for the page around the block, in each of its states."""
-    _begin_anew(variant_page)
-    state(variant_page, gateway)
-    assert variant_page.evaluate(RULES) == []
+    page = looks.page(look)
+    _begin_anew(page)
+    state(page, gateway)
+    assert page.evaluate(RULES) == []
 
 
 def test_one_voice_speaks_at_boundaries_only(browser: Browser, gateway: GatewayProcess) -> None:

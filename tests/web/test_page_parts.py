@@ -393,6 +393,7 @@ def test_the_list_is_one_tab_stop_and_keeps_the_focus(visit: PageVisit, gateway:
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("End")
     page.keyboard.press("Enter")
+    expect(page.locator("#message")).to_be_focused()  # where whoever opens a conversation is taken
     page.locator("body > :nth-child(2)").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("() => document.activeElement.className") == "scroll"

@@ -16,6 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
+from textual.worker import WorkType
 
 from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable, SessionBusy
@@ -79,6 +80,7 @@ class ChatScreen(Screen[None]):
         """The session that is shown; None for one that has no question yet."""
         self._gateway_lost = ""
         self._asking = False
+        self._flows_to_start: list[Coroutine[Any, Any, None]] = []
         self._interrupted_s = -QUIT_S
         """When Ctrl+C was pressed last."""
 
@@ -145,13 +147,22 @@ class ChatScreen(Screen[None]):
 
     def run_flow(self, flow: Coroutine[Any, Any, None]) -> None:
         """Run work beside the screen. What the gateway refuses is shown."""
-        self.run_worker(self._run_guarded(flow), exit_on_error=True)
 
-    async def _run_guarded(self, flow: Coroutine[Any, Any, None]) -> None:
-        try:
-            await flow
-        except (Refused, BackendUnreachable) as error:
-            self.chat_app.show_error(error)
+        async def run() -> None:
+            self._flows_to_start.remove(flow)
+            try:
+                await flow
+            except (Refused, BackendUnreachable) as error:
+                self.chat_app.show_error(error)
+
+        work: WorkType[None] = run
+        self._flows_to_start.append(flow)
+        self.run_worker(work, exit_on_error=True)
+
+    def on_unmount(self) -> None:
+        """Close the work that has not started: when the chat closes, its worker is cancelled before."""
+        for flow in self._flows_to_start:
+            flow.close()
 
     # What `ChatState` tells.
 
