@@ -1,23 +1,18 @@
 """Gateways for tests on a busy machine; `python -m tests.patient_gateway` is `thinkaloud` with them.
 
 A commit that takes a second is not reported as a failure of the disk, which would be one more line on every
-surface. Most files are imported in a thread: to start a process takes half a second of computing. While
-there is a file `hold` in the home, the built-in solver pauses within its thinking.
+surface. Most files are imported in a thread: to start a process takes half a second of computing.
 """
 
 import asyncio
 import io
 import itertools
-import os
 import pickle
 import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import BinaryIO
 
 from tests.patience import PATIENCE_S
 
-from thinkaloud.builtin import server
 from thinkaloud.gateway.server import gateway
 from thinkaloud.gateway.server.files.process_pool import Computation, ProcessPool
 from thinkaloud.gateway.server.http.limits import ProcessLimits
@@ -50,28 +45,9 @@ def _computed_file(compute: Computation, pickled_arguments: bytes) -> BinaryIO:
     return io.BytesIO(b"".join(compute(*pickle.loads(pickled_arguments))))
 
 
-class HeldSolver(server.SolverServer):
-    """A solver whose turns last as long as a test needs them, on a machine of any speed."""
-
-    async def _paced(self, text: str, max_seconds: float) -> AsyncIterator[str]:
-        """Yield the first piece, wait while answers are held, and then yield the rest at once."""
-        hold = Path(os.environ["THINKALOUD_HOME"], "hold")
-        sent = 0
-        async for piece in super()._paced(text, max_seconds):
-            yield piece
-            sent += len(piece)
-            if hold.exists():
-                break
-        while hold.exists():
-            await asyncio.sleep(0.02)
-        if text[sent:]:
-            yield text[sent:]
-
-
 def main() -> int:
     """Run a command of `thinkaloud` with such gateways."""
     vars(gateway).update(Settings=PatientSettings, ProcessPool=ThreadPool)
-    vars(server).update(SolverServer=HeldSolver)
     from thinkaloud.cli import main as run_command
 
     return run_command()

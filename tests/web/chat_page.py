@@ -131,14 +131,6 @@ class GatewayProcess:
                 return
         raise AssertionError(f"the gateway does not stop: {self.log_path.read_text()}")
 
-    def hold_answers(self) -> None:
-        """Let the solver pause after the first words of its thinking, until it is released."""
-        (self.home / "hold").touch()
-
-    def release_answers(self) -> None:
-        """Let the solver say the rest at once."""
-        (self.home / "hold").unlink(missing_ok=True)
-
     def call(self, path: str, body: object = None, method: str = "") -> Any:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if data else {}

@@ -1,7 +1,6 @@
 """Questions that are sent while an answer is on its way: they wait, can be changed, and are asked once."""
 
 import base64
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,16 +33,7 @@ def questions(gateway: GatewayProcess, page: "Page") -> list[str]:
     return [message["content"] for message in messages if message["role"] == "user"]
 
 
-@pytest.fixture(autouse=True)
-def released_answers(gateway: GatewayProcess) -> Iterator[None]:
-    """Leave no answer held for the next test."""
-    yield
-    gateway.release_answers()
-
-
-def start_held_turn(page: "Page", gateway: GatewayProcess) -> None:
-    """Ask a question whose answer is on its way until the gateway releases it."""
-    gateway.hold_answers()
+def start_slow_turn(page: "Page") -> None:
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block[status=streaming]")
 
@@ -52,7 +42,7 @@ def test_question_sent_while_a_turn_runs_waits_and_is_asked_after_it(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, "how much is 1 + 1")
     ask(page, "how much is 2 + 2")
     ask(page, "how much is 3 + 3")
@@ -72,7 +62,6 @@ def test_question_sent_while_a_turn_runs_waits_and_is_asked_after_it(
     page.reload()
     expect(rows).to_have_count(2)
     expect(page.locator(".queue")).to_contain_text("Sent when the answer is complete")
-    gateway.release_answers()
     wait_for_answers(page, 3)
     expect(page.locator(".queue")).to_be_hidden()
     assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 1 + 1", "how much is 3 + 30\nplease"]
@@ -82,14 +71,13 @@ def test_waiting_question_stays_after_a_stopped_turn_until_it_is_sent(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     page.locator(".queue li").wait_for()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
     page.reload()
     expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
-    gateway.release_answers()
     assert questions(gateway, page) == [SLOW_PUZZLE]
     page.locator(".queue").get_by_role("button", name="Send").click()
     wait_for_answers(page, 2)
@@ -105,14 +93,13 @@ def test_two_windows_send_a_waiting_question_once(
         if not locks:  # as on an address that is not secure
             visit.context.add_init_script(WITHOUT_LOCKS)
         page = visit.open()
-        start_held_turn(page, gateway)
+        start_slow_turn(page)
         other = visit.open(page.evaluate("() => location.hash.slice(1)"))
         other.wait_for_selector("[aria-busy=true]")
         ask(page, QUICK_QUESTION)
         expect(other.locator(".queue li")).to_have_count(1)
         ask(other, "how much is 5 + 5")
         expect(page.locator(".queue li")).to_have_count(2)
-        gateway.release_answers()
         for window in (page, other):
             wait_for_answers(window, 3)
             expect(window.locator(".queue")).to_be_hidden()
@@ -141,12 +128,11 @@ def test_question_waits_while_the_first_one_of_a_conversation_is_on_its_way(
 
 def test_refused_waiting_question_stays_and_is_tried_again(visit: PageVisit, gateway: GatewayProcess) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     page.locator(".queue li").wait_for()
     refusal = {"code": "invalid", "message": "Not today."}
     page.route("**/turns", lambda route: route.fulfill(status=400, json={"error": refusal}))
-    gateway.release_answers()
     page.locator(".error-card", has_text="Not today.").wait_for()
     expect(page.locator(".queue")).to_contain_text("Not sent yet")
     page.unroute("**/turns")
@@ -169,11 +155,10 @@ def test_question_that_is_edited_while_it_is_about_to_be_sent_is_sent_as_edited(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     page.locator(".queue li").wait_for()
     delayed = DelayedRequests(page, "**/api/sessions/*?limit=1")
-    gateway.release_answers()
     delayed.wait()
     edit_waiting_question(page, "how much is 2 + 3")
     delayed.release()
@@ -188,14 +173,13 @@ def test_edited_text_stays_when_another_window_removes_the_question(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     other = visit.open(page.evaluate("() => location.hash.slice(1)"))
     edit_waiting_question(page, "how much is 2 + 3")
     expect(other.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
     other.get_by_role("button", name="Remove the waiting question").click()
     expect(other.locator(".queue")).to_be_hidden()
-    gateway.release_answers()
     wait_for_answers(page)
     expect(page.locator(".queue textarea")).to_have_value("how much is 2 + 3")
     page.locator(".queue textarea").press("Enter")
@@ -212,7 +196,7 @@ def test_edit_that_is_left_keeps_its_text_until_it_is_sent(
     visit: PageVisit, gateway: GatewayProcess, how: str
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     edit_waiting_question(page, "how much is 2 + 3")
     if how == "a reload":
@@ -224,7 +208,6 @@ def test_edit_that_is_left_keeps_its_text_until_it_is_sent(
         go_to(page, session)
     expect(page.locator(".queue li")).to_contain_text("how much is 2 + 3")
     expect(page.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
-    gateway.release_answers()
     wait_for_answers(page)
     page.locator(".queue").get_by_role("button", name="Send").click()
     wait_for_answers(page, 2)
@@ -283,37 +266,17 @@ def test_question_behind_the_first_one_stays_in_its_conversation_when_the_reader
     assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6"]
 
 
-def test_question_behind_the_first_one_is_asked_when_the_response_comes_after_the_answer(
-    visit: PageVisit, gateway: GatewayProcess
-) -> None:
-    page = visit.open()
-    delayed = DelayedRequests(page, "**/turns", "POST")
-    ask(page, QUICK_QUESTION)
-    ask(page, "how much is 6 + 6")
-    expect(page.locator(".queue li")).to_have_count(1)
-    delayed.wait()
-    response = delayed.routes[0].fetch()
-    delayed.delaying = False
-    go_to(page, response.json()["session"])
-    wait_for_answers(page)
-    delayed.routes[0].fulfill(response=response)
-    wait_for_answers(page, 2)
-    expect(page.locator(".queue")).to_be_hidden()
-    assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6"]
-
-
 def test_question_that_stayed_is_not_sent_after_one_that_was_asked_by_hand(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     remove = page.get_by_role("button", name="Remove the waiting question")
     remove.focus()
     page.get_by_role("button", name="Stop", exact=True).evaluate("button => button.click()")
     expect(page.locator(".queue")).to_contain_text("Not sent: the last answer was stopped or failed")
     expect(remove).to_be_focused()
-    gateway.release_answers()
     ask(page, "how much is 6 + 6")
     wait_for_answers(page, 2)
     expect(page.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
@@ -328,16 +291,15 @@ def test_question_that_is_sent_by_itself_leaves_the_reader_where_they_are(
     events = [*block_events(0, "text", "A line of it.\n\n" * 100), {"type": "turn.ended", "finish": "stop"}]
     page = visit.open(gateway.import_events("Tall", events, model="solver"))
     wait_for_answers(page)
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     page.locator(".queue li").wait_for()
     page.evaluate("() => { document.querySelector('.scroll').scrollTop = 0; }")
-    gateway.release_answers()
     wait_for_answers(page, 3)
     assert page.evaluate("() => document.querySelector('.scroll').scrollTop") == 0
 
 
-def test_full_storage_is_told_when_a_question_waits(visit: PageVisit, gateway: GatewayProcess) -> None:
+def test_full_storage_is_told_when_a_question_waits(visit: PageVisit) -> None:
     visit.context.add_init_script("""Storage.prototype.setItem = new Proxy(Storage.prototype.setItem, {
       apply(set, area, [key, text]) {
         if (key.startsWith("thinkaloud-queue")) throw new DOMException("full", "QuotaExceededError");
@@ -345,9 +307,8 @@ def test_full_storage_is_told_when_a_question_waits(visit: PageVisit, gateway: G
       },
     })""")
     page = visit.open()
-    start_held_turn(page, gateway)
+    start_slow_turn(page)
     ask(page, QUICK_QUESTION)
     expect(page.locator(".toast")).to_contain_text("This browser could not store the waiting questions")
-    gateway.release_answers()
     wait_for_answers(page, 2)
     expect(page.locator(".queue")).to_be_hidden()
