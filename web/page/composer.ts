@@ -68,7 +68,11 @@ export class Composer {
 
   constructor(private host: ComposerHost) {
     this.stop = button(t("stop"), "stop", () => host.stop(), { bare: true, class: "primary round", hidden: true });
-    this.answerNow = button(t("answer_now"), "bolt", () => host.answerNow(), { class: "chip now", title: t("answer_now"), hidden: true });
+    this.answerNow = button(t("answer_now"), "bolt", () => host.answerNow(), {
+      class: "chip now",
+      title: t("answer_now"),
+      hidden: true,
+    });
     this.answerer.addEventListener("click", () => host.pickAnswerer());
     this.level.addEventListener("change", () => this.choose({ ...this.choice, thinking: this.level.value }));
     this.area.addEventListener("keydown", (event) => this.key(event));
