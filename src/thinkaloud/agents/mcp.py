@@ -201,11 +201,9 @@ def _refusal(server: McpServer, failure: BaseException | None, stderr: str) -> R
     if failure is None:
         reason = f"it did not respond within {START_TIMEOUT_S:g} s"
     elif isinstance(failure, MCPError):
-        reason = (
-            "it exited before it responded"
-            if failure.code == CONNECTION_CLOSED
-            else f"it responded {detail!r}"
-        )
+        reason = f"it responded {detail!r}"
+        if failure.code == CONNECTION_CLOSED:
+            reason = "it exited before it responded"
     elif isinstance(failure, OSError) and server.command:
         reason = f"{server.command[0]} cannot be started ({failure.strerror or detail})"
     elif isinstance(failure, ValidationError):

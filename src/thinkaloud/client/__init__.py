@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
-    from thinkaloud.client.http import Client, ClientEnvironment
-    from thinkaloud.client.http_request import GetRequest, HttpRequest
+    from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
     from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
     from thinkaloud.client.response import ResponseStream, SizeLimits
@@ -66,8 +65,7 @@ _MODULES = {
         "Stalled",
         "Unreachable",
     ),
-    "thinkaloud.client.http": ("Client", "ClientEnvironment"),
-    "thinkaloud.client.http_request": ("GetRequest", "HttpRequest"),
+    "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
     "thinkaloud.client.prepared_request": ("Options", "PreparedRequest", "prepare"),
     "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),

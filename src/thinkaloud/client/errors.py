@@ -237,11 +237,10 @@ _list_decoder = msgspec.json.Decoder(list[_ErrorBody])
 def read_error_body(data: bytes) -> tuple[str, str]:
     """Return code and message of an error body of any shape, or its text if it is not JSON."""
     try:
-        body = (
-            _decoder.decode(data)
-            if data.lstrip()[:1] != b"["
-            else (_list_decoder.decode(data) or [_ErrorBody()])[0]
-        )
+        if data.lstrip()[:1] == b"[":
+            body = (_list_decoder.decode(data) or [_ErrorBody()])[0]
+        else:
+            body = _decoder.decode(data)
     except msgspec.MsgspecError:
         return "", " ".join(data.decode(errors="replace").split())[:MAX_QUOTE_CHARACTERS]
     for field in (body.error, body.detail):

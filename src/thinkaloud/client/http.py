@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from yarl import URL
 
@@ -45,7 +45,6 @@ from thinkaloud.client.errors import (
     refusal_error,
     unreachable_error,
 )
-from thinkaloud.client.http_request import GetRequest, HttpRequest
 from thinkaloud.client.response import (
     SIZE_LIMITS,
     Inflater,
@@ -70,6 +69,31 @@ _MAX_CONNECTIONS = 2000
 _ERROR_BODY_TIMEOUT_S = 5.0
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
+
+
+class HttpRequest(Protocol):
+    """The request a dialect builds: a path below the base URL, headers without the key, and a body."""
+
+    @property
+    def path(self) -> str:
+        """The path, with leading slash and query."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, without the key."""
+
+    @property
+    def body(self) -> bytes:
+        """The encoded body."""
+
+
+@dataclass(frozen=True)
+class GetRequest:
+    """A GET request, such as for a provider's list of models."""
+
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
 
 
 @dataclass(frozen=True)

@@ -246,11 +246,11 @@ def _print_address(listening: "RunningServer", address: "ServeOptions", url: str
 
     path = lock_path(database_path())
     print(listening.url, flush=True)
-    token_note = (
-        "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"
-        if address.token_required
-        else "No token is needed on this machine. Token for access through a tunnel or proxy:"
-    )
+    token_note = "No token is needed on this machine. Token for access through a tunnel or proxy:"
+    if address.token_required:
+        token_note = (
+            "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"
+        )
     # Elsewhere stderr is likely a log that others may read.
     token = listening.token if sys.stderr.isatty() else f"the field `token` of {path}"
     lines = [

@@ -140,11 +140,10 @@ async def _replay(options: argparse.Namespace) -> int:
         print(clean(name), file=sys.stderr, flush=True)
         writer = plain_writer(options.lang)
         speed = min(options.speed, MAX_SPEED)
-        stream = (
-            client.replay(turn.id, speed=speed)
-            if speed
-            else follow_printed(client, turn.id, writer.write_notice)
-        )
+        if speed:
+            stream = client.replay(turn.id, speed=speed)
+        else:
+            stream = follow_printed(client, turn.id, writer.write_notice)
         async with aclosing(stream) as entries:
             async for entry in entries:
                 writer.feed(entry)

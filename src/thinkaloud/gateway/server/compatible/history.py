@@ -121,12 +121,11 @@ def results_for(remembered: RememberedTurn | None, answer: ClientAnswer, asked: 
             new_ids[call.call_id] = [block.call_id]
         else:  # calls without ids are answered in their order
             new_ids.setdefault("", []).append(block.call_id)
-    return tuple(
-        msgspec.structs.replace(step, call_id=_next_id(new_ids, step.call_id))
-        if isinstance(step, ToolMessage)
-        else step
-        for step in asked
-    )
+    steps = list(asked)
+    for number, step in enumerate(steps):
+        if isinstance(step, ToolMessage):
+            steps[number] = msgspec.structs.replace(step, call_id=_next_id(new_ids, step.call_id))
+    return tuple(steps)
 
 
 def _next_id(new_ids: dict[str, list[str]], call_id: str) -> str:

@@ -13,8 +13,13 @@ from thinkaloud.core.view import copy_text, gateway_answer, speech_text, thinkin
 from thinkaloud.gateway.server.handlers.sessions import request_session, turn_summary
 from thinkaloud.gateway.server.http.errors import NotFound
 from thinkaloud.gateway.server.http.route import RouteRequest, RouteResponse
-from thinkaloud.gateway.server.schemas.context import ContextBody, ContextLine
-from thinkaloud.gateway.server.schemas.sessions import TurnBody, TurnSummary, WaitingCall
+from thinkaloud.gateway.server.schemas.sessions import (
+    ContextBody,
+    ContextLine,
+    TurnBody,
+    TurnSummary,
+    WaitingCall,
+)
 from thinkaloud.gateway.server.streams.thought_filter import hide_thoughts
 from thinkaloud.gateway.server.turns.commands import ANSWER_NOW, CANCEL
 from thinkaloud.gateway.server.turns.running_turn import visible_turn

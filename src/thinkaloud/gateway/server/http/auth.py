@@ -208,14 +208,10 @@ class Authenticator:
             return local_owner
         assert conn is not None
         workspaces = users.workspaces_of(conn, user.key)
-        matches = (
-            workspaces[:1]
-            if workspace is None
-            else [candidate for candidate in workspaces if candidate.id.encode() == workspace]
-        )
-        if not matches:
-            raise NotFound()
-        return Owner(user.key, matches[0].key)
+        for candidate in workspaces:
+            if workspace is None or candidate.id.encode() == workspace:
+                return Owner(user.key, candidate.key)
+        raise NotFound()
 
     async def _load_local_user(self) -> User:
         known = await self._gateway.database.read(users.list_users)

@@ -23,24 +23,11 @@ from thinkaloud.gateway.server.handlers import (
 )
 from thinkaloud.gateway.server.http import request_parts
 from thinkaloud.gateway.server.http.route import JSON, Access, ApiRoute, Resource
-from thinkaloud.gateway.server.schemas import (
-    agents as agent_schemas,
-)
-from thinkaloud.gateway.server.schemas import (
-    context as context_schemas,
-)
-from thinkaloud.gateway.server.schemas import (
-    figures as figure_schemas,
-)
-from thinkaloud.gateway.server.schemas import (
-    imports as import_schemas,
-)
-from thinkaloud.gateway.server.schemas import (
-    models as model_schemas,
-)
-from thinkaloud.gateway.server.schemas import (
-    sessions as schemas,
-)
+from thinkaloud.gateway.server.schemas import agents as agent_schemas
+from thinkaloud.gateway.server.schemas import figures as figure_schemas
+from thinkaloud.gateway.server.schemas import imports as import_schemas
+from thinkaloud.gateway.server.schemas import models as model_schemas
+from thinkaloud.gateway.server.schemas import sessions as schemas
 from thinkaloud.gateway.store.rows import Preferences
 
 _SESSION_PATH = "/api/sessions/{session}"
@@ -180,7 +167,7 @@ _TURNS = (
         handler=turns.read_context,
         summary="Return what of the conversation was sent back to the model with a turn's request, and why.",
         resource=Resource.TURN,
-        response_body=context_schemas.ContextBody,
+        response_body=schemas.ContextBody,
     ),
     ApiRoute(
         method="GET",

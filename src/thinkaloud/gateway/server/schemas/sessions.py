@@ -23,6 +23,7 @@ from thinkaloud.core.canon.requests import (
     UserMessage,
     options_of,
 )
+from thinkaloud.core.context import SendStatus
 from thinkaloud.core.export import ThinkingStyle
 from thinkaloud.core.transcript import Approval, BlockStatus, Outcome
 from thinkaloud.core.view import (
@@ -415,3 +416,26 @@ class Health(msgspec.Struct, frozen=True, omit_defaults=True):
 
     status: Literal["ok", "starting", "stopping", "not_saved"]
     why: str = ""
+
+
+class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to one block of the conversation when the request of a turn was built."""
+
+    step: int
+    """The place in the conversation: a message, a tool result or an answer."""
+    block: int | None
+    """The block of the answer; null for messages and results."""
+    kind: str
+    status: SendStatus
+    code: str
+    reason: str
+
+
+class ContextBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the conversation was sent with the request of a turn, and why."""
+
+    turn: str
+    provider: str
+    model: str
+    lines: tuple[ContextLine, ...]
+    notes: tuple[str, ...]

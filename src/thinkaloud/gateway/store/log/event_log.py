@@ -19,6 +19,7 @@ import msgspec
 
 from thinkaloud.core.canon import BlockGrew, Entry, OutOfOrder
 from thinkaloud.core.transcript import Turn
+from thinkaloud.core.wire.frames import KIB
 from thinkaloud.gateway.store.engine.database import Database, NotSaved, Query, in_sequence
 from thinkaloud.gateway.store.log.archive import ArchiveReader, stored_positions
 from thinkaloud.gateway.store.log.commit_queue import Commit, CommitQueue, QueuedBatch
@@ -30,8 +31,6 @@ from thinkaloud.gateway.store.search.index import index_rest
 
 logger = logging.getLogger(__name__)
 
-_KIB = 1024
-
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How often the log is committed, and how much is cached in memory."""
@@ -40,11 +39,11 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
     commit_spacing_s: float = 0.01
     """The time from one commit to the next. Under load, what is due at once shares commits too."""
-    commit_bytes: int = 4 * _KIB
+    commit_bytes: int = 4 * KIB
     """More waiting bytes of one turn are committed immediately."""
-    cached_bytes: int = 256 * _KIB
+    cached_bytes: int = 256 * KIB
     """Cached for the readers of each running turn. A reader that is further behind reads the database."""
-    max_unsaved_bytes: int = 16 * _KIB * _KIB
+    max_unsaved_bytes: int = 16 * KIB * KIB
     """Of all turns together while writes fail. Beyond it further text is refused.
 
     In memory it is about five times as much: a line, its copy in a batch, and the text of the turn.
@@ -61,7 +60,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 DEFAULT_LOG_CONFIG = LogConfig()
 
-_SHORT_LOG_BYTES = 16 * _KIB
+_SHORT_LOG_BYTES = 16 * KIB
 """A log up to this size is compressed by the thread that writes it: another thread would cost more."""
 
 
