@@ -23,7 +23,9 @@ from thinkaloud.gateway.store.engine.database import Database, NotSaved, Query, 
 from thinkaloud.gateway.store.log.archive import decode_entries, decode_entry, log_lines
 from thinkaloud.gateway.store.log.event_log import EventLog, LogConfig
 from thinkaloud.gateway.store.log.finish import drop_timing
+from thinkaloud.gateway.store.log.live import LiveLog
 from thinkaloud.gateway.store.log.recovery import Reaper, end_abandoned, recover
+from thinkaloud.gateway.store.log.states import IllegalMove
 from thinkaloud.gateway.store.queries import turns as turn_queries
 from thinkaloud.gateway.store.queries.messages import messages_of
 from thinkaloud.gateway.store.rows import Owner, TurnState
@@ -61,6 +63,31 @@ def test_entries_are_shown_as_not_saved_while_the_disk_hangs(tmp_path: Path) -> 
             assert await read_all(log, row.key) == [msgspec.json.encode(entry) for entry in WHOLE]
 
     run_scenario(scenario, tmp_path)
+
+
+def test_a_fault_in_one_commit_does_not_stop_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(database: Database) -> None:
+        faulty, sound = await new_turn(database), await new_turn(database)
+        async with EventLog(database) as log:
+            with monkeypatch.context() as patch:
+                failed = asyncio.Event()
+
+                def fail(*_: object) -> None:
+                    failed.set()
+                    raise IllegalMove("planted")
+
+                patch.setattr(LiveLog, "publish", fail)
+                append_all(log.writer(faulty.key, faulty.epoch), WHOLE[:2])
+                await asyncio.wait_for(failed.wait(), PATIENCE_S)
+            writer = log.writer(sound.key, sound.epoch)
+            append_all(writer, WHOLE)
+            await wait_until_published(log, sound.key, WHOLE[-1].seq)
+            await asyncio.wait_for(writer.close(), PATIENCE_S)
+
+    run_scenario(scenario, tmp_path)
+    assert "failed unexpectedly" in caplog.text
 
 
 def test_memory_is_bounded_while_the_disk_hangs(tmp_path: Path) -> None:

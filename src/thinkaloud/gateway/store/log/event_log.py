@@ -347,7 +347,10 @@ class EventLog:
             else:
                 await self._commit_due.wait()
             started_s = time.monotonic()
-            await self._commit()
+            try:
+                await self._commit()
+            except Exception:  # a fault in this program: without the loop, every turn would stand still
+                logger.exception("a commit of the event log failed unexpectedly")
             await asyncio.sleep(self._config.commit_spacing_s - (time.monotonic() - started_s))
 
     async def _commit(self) -> None:
