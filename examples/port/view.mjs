@@ -115,6 +115,13 @@ export class View {
     return startedMs === null || end === null ? null : Math.max(0, end - startedMs);
   }
 
+  /** How long a call took; empty for a thought, while the call works, and if it is unknown. */
+  #callDuration(block) {
+    const { startedMs, endedMs } = block;
+    if (!isCall(block) || this.statusOf(block) === "thinking" || startedMs === null || endedMs === null) return "";
+    return this.words.duration(endedMs - startedMs);
+  }
+
   #time() {
     const { turn } = this;
     const durations = turn.own("reasoning").map((block) => this.#duration(block));
@@ -218,6 +225,7 @@ export class View {
       label: this.labelOf(block),
       ...given,
       description: block.description,
+      duration: this.#callDuration(block),
       result: firstCharacters(block.error || (block.result ?? ""), 280),
       open: this.openOf(block),
       steps: this.turn.blocks.filter((one) => one.parent === block.number && isVisible(one)).map((one) => this.#stepFacts(one)),
@@ -292,8 +300,8 @@ function rowsOf({ open, steps, blocks }) {
       const first = step.open === "collapsed" ? (block ? block.placeholder || block.preview : preview(step.text)) : "";
       return [label, block?.words, first, ...(expanded ? lines(step.text) : [])];
     }
-    if (!expanded) return [label, step.text || step.description];
-    const before = [step.input ? "" : step.text, step.description, ...lines(step.input)];
+    if (!expanded) return [label, step.text || step.description, step.duration];
+    const before = [step.input ? "" : step.text, step.duration, step.description, ...lines(step.input)];
     return [label, ...before, ...step.steps.flatMap(rows), ...lines(step.result)];
   };
   return steps.flatMap(rows).filter(Boolean);

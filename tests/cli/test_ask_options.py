@@ -53,7 +53,7 @@ def test_answer_that_does_not_match_the_schema_fails_the_command(
     assert main(["ask", "-m", "claude-opus-4.5", *schema, *save, "Which city?"]) == 1
     out, err = capsys.readouterr()
     assert out == f"{CITY}\n"
-    assert "lacks the field 'people'" in " ".join(err.split())
+    assert "'people' is a required property" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ GATEWAY_MODULES = (
     "agents/run.py agents/spec.py client/errors.py client/prepare.py client/response.py "
     "core/catalog/budgets.py core/export/record.py importers/*.py "
     "gateway/server/files/imports.py gateway/server/handlers/*.py gateway/server/turns/*.py "
-    "gateway/store/engine/disk.py gateway/store/log/*.py "
+    "gateway/store/engine/disk.py gateway/store/log/commit_queue.py gateway/store/log/event_log.py "
+    "gateway/store/log/recovery.py "
     "gateway/store/queries/agents.py gateway/store/queries/branches.py gateway/store/queries/sessions.py "
     "gateway/store/queries/turns.py gateway/store/queries/values.py gateway/store/search/*.py"
 )

@@ -58,9 +58,9 @@ def test_walk_stop_exists(file: str, name: str) -> None:
     assert name in names, f"CONTRIBUTING.md names {name} in {file}, which has {', '.join(sorted(names))}"
 
 
-def test_packages_in_contributing_are_those_that_exist() -> None:
+def test_boxes_in_contributing_are_those_that_exist() -> None:
     existing = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     existing |= {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
-    table = PAGE.partition("| packages in `src/thinkaloud` |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| boxes in `src/thinkaloud` |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines()[2:]]
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == existing

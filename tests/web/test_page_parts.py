@@ -292,7 +292,7 @@ def test_refused_answer_now_is_shown(visit: PageVisit) -> None:
 def test_every_word_that_is_said_is_in_the_tables() -> None:
     """A key that no table has would be shown as it is."""
     sources = {path.name: path.read_text("utf-8") for path in (WEB / "page").glob("*.ts")}
-    tables = [sources[name] for name in ("words.ts", "dialog-words.ts", "figure-words.ts", "welcome.ts")]
+    tables = [sources[name] for name in ("words.ts", "dialog-words.ts", "figures.ts", "welcome.ts")]
     keys = [key for table in tables for key in re.findall(r'^  "([^"]+)": \[".+?", ".+"\],$', table, re.M)]
     assert len(set(keys)) == len(keys) > 200, "a key is there twice"
     used_keys = {key for source in sources.values() for key in re.findall(r'\bt\("([^"]+)"', source)}

@@ -12,7 +12,6 @@ from tests.web.chat_page import (
     PageVisit,
     ask,
     block_events,
-    change_language,
     open_visit,
     wait_for_answers,
 )
@@ -214,9 +213,8 @@ def test_edit_that_is_left_keeps_its_text_until_it_is_sent(
     assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 3"]
 
 
-@pytest.mark.parametrize("how", ["another conversation", "another language"])
 def test_file_pasted_into_an_edit_that_is_left_goes_with_the_question(
-    visit: PageVisit, gateway: GatewayProcess, how: str
+    visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
     start_slow_turn(page)
@@ -225,12 +223,9 @@ def test_file_pasted_into_an_edit_that_is_left_goes_with_the_question(
     edit_waiting_question(page, "how much is 2 + 3")
     give_files(page, "paste", ".queue textarea", shot__png=base64.b64decode(PIXEL))
     expect(page.locator(".queue .attachment")).to_have_count(1)
-    if how == "another language":
-        change_language(page, "pt-BR")
-    else:
-        go_to(page, "")
-        expect(page.locator(".queue")).to_be_hidden()
-        go_to(page, session)
+    go_to(page, "")
+    expect(page.locator(".queue")).to_be_hidden()
+    go_to(page, session)
     expect(page.locator(".queue li")).to_contain_text("how much is 2 + 3")
     wait_for_answers(page)
     page.locator(".queue button").first.click()
@@ -239,7 +234,6 @@ def test_file_pasted_into_an_edit_that_is_left_goes_with_the_question(
     question = [message for message in messages if message["role"] == "user"][-1]
     assert question["content"] == "how much is 2 + 3"
     assert [image["data"] for image in question["images"]] == [PIXEL]
-    gateway.call("/api/preferences", {"language": "en-US"}, "PUT")
 
 
 def test_question_behind_the_first_one_stays_in_its_conversation_when_the_reader_leaves(

@@ -343,7 +343,6 @@ export class Composer {
       this.busy = false;
       this.typed();
     }
-    this.showQueue(); // a turn that ended meanwhile found this question on its way
   }
 
   /** What did not get through goes back to where it was asked, before what was written there since. */

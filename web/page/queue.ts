@@ -133,7 +133,6 @@ export class Queue {
       this.sending = false;
       this.draw();
     }
-    this.update(); // a turn that ended meanwhile found this question on its way
   }
 
   private async ask(item: Waiting, session: string, chosen: boolean): Promise<void> {
