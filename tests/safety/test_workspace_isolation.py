@@ -37,7 +37,7 @@ EXPECTED_ACTIONS = {
 }
 """The actions that all runs together must have tried."""
 LIMITS = settings(
-    max_examples=12,
+    max_examples=20,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
