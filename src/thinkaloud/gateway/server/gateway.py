@@ -248,8 +248,8 @@ class Gateway:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
                 )
-            for turn_id in recovery.waiting:
-                await self.turns.resume(turn_id)
+            for turn in recovery.waiting:
+                await self.turns.resume(turn.id)
             self._exit_stack = stack.pop_all()
         self.ready = True
         return self
