@@ -16,10 +16,12 @@ import pytest
 from tests.cluster.cluster import Cluster, node_settings, start_cluster
 from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, wait_until
+from tests.server.test_agent_turns import LAUNCH, LaunchTool, agent, decide, waiting
 from tests.store.log_fixtures import new_turn
 
 from thinkaloud.gateway.server import node
 from thinkaloud.gateway.server.node import GatewayNode
+from thinkaloud.gateway.server.turns.registry import TurnRegistry
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.engine.postgres import open_postgres
 from thinkaloud.gateway.store.rows import TurnRow
@@ -202,5 +204,82 @@ def test_turn_that_takes_long_to_end_does_not_hold_up_the_others(
             release.set()
             await look
             assert running_turns(cluster) == set()
+
+    asyncio.run(story())
+
+
+@asynccontextmanager
+async def left_waiting(cluster: Cluster) -> AsyncIterator[tuple[str, int]]:
+    """A turn that waits for an approval, and whose node has stopped: its id and the block to approve."""
+    async with cluster.node([LaunchTool().tool]) as owner:
+        session = await owner.create_session(agent=await agent(owner, uses=["launch"]))
+        turn = await owner.start_turn(session)
+        call = await waiting(owner, turn)
+    yield turn, call["block"]
+
+
+@pytest.mark.parametrize("starts", [False, True], ids=["looks", "starts"])
+@pytest.mark.parametrize("error", [LOST, RuntimeError("A fault of this program.")], ids=["lost", "fault"])
+def test_turn_that_waits_for_an_approval_is_resumed_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, error: Exception, starts: bool
+) -> None:
+    """A read that fails is not a reason to end it, nor to start no gateway."""
+
+    async def story() -> None:
+        async with start_cluster(LAUNCH) as cluster:
+            pad, failures = LaunchTool(), [error] * 3
+            resume_plan = TurnRegistry._resume_plan
+
+            async def fail_first(self: Any, *arguments: Any) -> Any:
+                if failures:
+                    raise failures.pop()
+                return await resume_plan(self, *arguments)
+
+            monkeypatch.setattr(TurnRegistry, "_resume_plan", fail_first)
+            survivor = None if starts else await cluster.start_node([pad.tool], settings=CALM)
+            async with left_waiting(cluster) as (turn, block):
+                survivor = survivor or await cluster.start_node([pad.tool], settings=CALM)
+                while not survivor.gateway.turns.running_count:
+                    assert clock.now_s < LONGEST_S
+                    await clock.look(survivor)
+                assert not failures
+                await decide(survivor, turn, block, granted=True)
+                assert (await survivor.read_stream(turn)).state == "done"
+                assert pad.launched == ["the ship"]
+
+    asyncio.run(story())
+
+
+def test_turn_that_waits_for_an_approval_is_resumed_once_after_its_claim_was_refused(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """It is looked for twice then: among the turns of the dead node, and among those that may be claimed."""
+
+    async def story() -> None:
+        async with start_cluster(LAUNCH) as cluster:
+            survivor = await cluster.start_node([LaunchTool().tool], settings=CALM)
+            resume, resumed, writes = survivor.gateway.turns.resume, [], itertools.count()
+
+            async def count_resumes(turn_id: str) -> None:
+                resumed.append(turn_id)
+                await resume(turn_id)
+
+            monkeypatch.setattr(survivor.gateway.turns, "resume", count_resumes)
+            async with left_waiting(cluster) as (turn, _):
+                fail_writes(monkeypatch, survivor, lambda _: next(writes) < 5)
+                await clock.look(survivor)
+                assert resumed == []
+                await clock.look(survivor)
+                assert resumed == [turn]
+
+    asyncio.run(story())
+
+
+def test_waiting_turn_with_damaged_options_is_ended_and_lets_the_gateway_start(clock: Clock) -> None:
+    async def story() -> None:
+        async with start_cluster(LAUNCH) as cluster, left_waiting(cluster) as (turn, _):
+            await asyncio.to_thread(cluster.execute, "UPDATE turns SET wishes = '{'")
+            survivor = await cluster.start_node([LaunchTool().tool], settings=CALM)
+            assert (await survivor.read_stream(turn)).state == "interrupted"
 
     asyncio.run(story())

@@ -227,8 +227,7 @@ class GatewayNode:
                 waiting += some.waiting
                 for turn_id in some.ended:
                     logger.warning("turn %s had no writer any more and was ended", turn_id)
-        for turn in waiting:
-            await gateway.turns.resume(turn.id)
+        await self.resume(waiting)
         if due:  # those that were ended, run again or have another writer need no further try
             for key in due - await self._turns_not_running():
                 del self._unfinished[key]
@@ -236,6 +235,23 @@ class GatewayNode:
             raise error
         if self._unfinished:
             raise NotSaved(f"{len(self._unfinished)} turns could not be ended yet.")
+
+    async def resume(self, waiting: Iterable[ClaimedTurn]) -> None:
+        """Resume turns that wait for an approval. One that fails is tried again, and keeps nothing waiting.
+
+        A gateway that stops leaves them to the others, or to its next start.
+        """
+        if self._gateway.stopping:
+            return
+        for turn in waiting:
+            try:
+                await self._gateway.turns.resume(turn.id)
+            except Exception as error:  # any: the other turns go on, and so does the start of the gateway
+                if turn.key not in self._unfinished:
+                    trace = None if isinstance(error, NotSaved) else error
+                    message = "turn %s waits for approval and could not be resumed: %s Retrying."
+                    logger.warning(message, turn.id, error, exc_info=trace)
+                self._put_off([turn.key])
 
     async def _turns_not_running(self) -> frozenset[int]:
         """Return the turns of this gateway that are stored as running, and do not run."""
