@@ -43,6 +43,7 @@ from thinkaloud.gateway.server.turns.prepare import (
     write_options,
 )
 from thinkaloud.gateway.server.turns.running_turn import RunningTurn, TurnPlan, entries_so_far
+from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.log.archive import last_seq
 from thinkaloud.gateway.store.log.commands import CommandKind, TurnCommand
 from thinkaloud.gateway.store.log.finish import INTERRUPTED
@@ -267,7 +268,9 @@ class TurnRegistry:
         row, session = claimed
         try:
             plan = await self._resume_plan(row, session)
-        except ThinkaloudError as error:
+        except NotSaved:  # the database fails, and not this turn
+            raise
+        except (ThinkaloudError, msgspec.MsgspecError) as error:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
             await end_waiting(gateway.database, row, now_ms=now_ms, reason=str(error))
         else:
