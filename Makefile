@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
-CHECK_ARGS ?= -n auto
+# These tests wait for nothing, so more workers than processors would only import them once more.
+CHECK_ARGS ?= -n $(shell getconf _NPROCESSORS_ONLN)
 UPGRADE ?=
 FAULTS ?=
 export PYTHON
