@@ -177,6 +177,31 @@ def test_a_question_that_fails_is_given_back_where_it_was_asked(
     assert page.input_value("#message") == "only here"
 
 
+def test_question_on_its_way_is_not_shown_in_another_conversation(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """The reader leaves before the page shows that it is being sent."""
+    first_session = keep_session(gateway, "Here", ("one", "", "1"))
+    second_session = keep_session(gateway, "There", ("two", "", "2"))
+    page = visit.open(first_session)
+    exchanges(page, 1)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    page.fill("#message", "only here")
+    page.evaluate(
+        """async id => {
+          document.querySelector(".composer").requestSubmit();
+          await new Promise(resolve => setTimeout(resolve));
+          location.hash = id;
+        }""",
+        second_session,
+    )
+    page.wait_for_selector(".answer >> text=2")
+    delayed.wait()
+    page.evaluate("() => new Promise(resolve => setTimeout(resolve, 300))")  # after the timer of the page
+    expect(page.locator(".sending")).to_have_count(0)
+    delayed.release()
+
+
 def test_question_sent_while_a_conversation_loads_is_asked_in_it(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:

@@ -161,6 +161,7 @@ export class Chat {
     this.refusal?.remove();
     const sending = sendingNode(prompt);
     const sendingTimer = window.setTimeout(() => {
+      if (signal.aborted) return; // the reader is in another conversation
       const stays = automatic && !this.scroll.atEnd;
       this.list.append(sending);
       if (!stays) this.toEnd();
@@ -182,8 +183,10 @@ export class Chat {
       this.host.sessionChanged(id);
     } catch (error) {
       if (!signal.aborted) await this.loading; // what is loaded replaces all that stands in the list
-      if (signal.aborted || !(error instanceof ApiError)) showError(error);
-      else this.showRefused(error, question);
+      const refused = error instanceof ApiError;
+      const waits = refused && question.key && error.code === "turn_running"; // it goes on waiting
+      if (signal.aborted || !refused) showError(error);
+      else if (!waits) this.showRefused(error, question);
       throw error;
     } finally {
       clearTimeout(sendingTimer);

@@ -31,6 +31,7 @@ export class EditBox {
     draft?: EditBox,
   ) {
     this.area.value = draft?.area.value ?? text;
+    if (draft) this.area.setSelectionRange(draft.area.selectionStart, draft.area.selectionEnd);
     this.files = new Attachments(() => this.files.draw("", true), draft?.files);
     this.files.draw("", true);
     this.node = h(

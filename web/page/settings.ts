@@ -20,9 +20,11 @@ import {
 import { shortcuts } from "./shortcuts.js";
 import { tellOtherTabs } from "./storage.js";
 import { notify, showError } from "./toasts.js";
-import { currentLanguage, LANGUAGES, t } from "./words.js";
+import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
+
+const LANGUAGES = { "en-US": "English", "pt-BR": "Português (Brasil)" };
 
 /** Keeps some of one's currentPreferences(). */
 export type Keep = (more: Partial<Preferences>) => void;
@@ -43,7 +45,7 @@ export async function openSettings(page: PageContext): Promise<void> {
     null,
     requestFields(() => {
       notify(t("saved"));
-      page.composer.refresh();
+      page.composer.draw();
     }),
   );
   const keep: Keep = (more) => {

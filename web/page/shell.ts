@@ -246,7 +246,7 @@ export class Shell implements PageContext {
     const { id } = this.chat;
     const { running, firstPrompt } = this.chat.exchanges;
     const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
-    const title = session?.title || (session ? firstPrompt || t("untitled") : "");
+    const title = session?.title || (session ? firstPrompt || t("new") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
     say(this.titleNode, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
