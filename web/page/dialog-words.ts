@@ -118,7 +118,7 @@ const MORE: Table = {
   "kind.thought": ["Thought", "Pensamento"],
   "kind.tool": ["Tool", "Ferramenta"],
   "picker": ["Who answers", "Quem responde"],
-  "picker.filter": ["Find a model or agent", "Procurar modelo ou agente"],
+  "picker.filter": ["Find a model or agent", "Buscar modelo ou agente"],
   "picker.default": ["As the gateway is set up", "Como o gateway está configurado"],
   "picker.agents": ["Agents", "Agentes"],
   "picker.house": ["The gateway's own agents", "Agentes do próprio gateway"],
