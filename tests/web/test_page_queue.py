@@ -82,6 +82,13 @@ def test_question_sent_while_a_turn_runs_waits_and_is_asked_after_it(
     assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 1 + 1", "how much is 3 + 30\nplease"]
 
 
+def test_long_waiting_question_is_not_cut_within_an_emoji(visit: PageVisit) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, "x" * 299 + "😀😀")
+    expect(page.locator(".queue-text")).to_have_text("x" * 299 + "😀")
+
+
 def test_waiting_question_stays_after_a_stopped_turn_until_it_is_sent(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:

@@ -399,6 +399,46 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     expect(page.locator(".exchange[aria-busy]")).to_have_count(0)
 
 
+@pytest.mark.parametrize("why", ["refused", "something is on its way"])
+def test_edited_question_stays_in_its_field_until_it_is_asked(
+    visit: PageVisit, gateway: GatewayProcess, why: str
+) -> None:
+    page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
+    page.get_by_role("button", name="Edit the question").click()
+    field = page.locator(".edit textarea")
+    field.fill(QUICK_QUESTION)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    if why == "refused":
+        field.press("Enter")
+        delayed.wait()
+        delayed.routes[0].fulfill(status=400, json={"error": {"code": "invalid", "message": "Not today."}})
+        page.wait_for_selector(".error-card >> text=Not today.")
+        delayed.delaying = False
+    else:
+        ask(page, PUZZLE)
+        delayed.wait()
+        field.press("Enter")
+        delayed.release()
+        wait_for_answers(page, 2)
+    expect(field).to_have_value(QUICK_QUESTION)
+    field.press("Enter")
+    page.wait_for_selector(".versions >> text=2/2")
+    expect(field).to_have_count(0)
+
+
+def test_question_on_its_way_is_in_the_message_box_after_a_reload(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
+    exchanges(page, 1)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, QUICK_QUESTION)
+    delayed.wait()
+    page.reload()
+    exchanges(page, 1)
+    expect(page.locator("#message")).to_have_value(QUICK_QUESTION)
+
+
 def test_asking_again_twice_asks_once(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = keep_session(gateway, "Here", (PUZZLE, "", "1"))
     page = visit.open(session)

@@ -199,7 +199,7 @@ export class Chat {
     const { host } = this;
     const stays = automatic && !this.scroll.atEnd;
     const askAgain = (): void =>
-      replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached);
+      void (replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached));
     this.refusal = refusalCard(error, again ?? askAgain, () => host.pickAnswerer());
     this.list.append(this.refusal);
     tellScreenReader(error.message);
@@ -428,7 +428,7 @@ export class Exchanges extends Map<string, Exchange> {
   /** The first prompt; it serves as title until there is one. */
   get firstPrompt(): string {
     const [first] = this.values();
-    return first?.prompt.split("\n")[0]?.slice(0, 80) ?? "";
+    return /^.{0,80}/u.exec(first?.prompt ?? "")?.[0] ?? ""; // cut between characters
   }
 
   /** Whether all thinking is open. */

@@ -198,11 +198,15 @@ export class Composer {
     // What was refused is in the message box again, with all that goes with it.
     const again = (): void => void (this.area.value === text ? this.submit() : this.askAgain(prompt, attached));
     const question = { prompt, attached, again };
-    // Why it was refused is said in the conversation.
-    await (this.waits ? this.wait(question) : this.ask(question)).catch(() => {
+    const giveBack = (): void => {
       this.giveBack(text, sessionId ?? "");
       taken?.giveBack(sessionId === this.sessionId ? "" : `${PASTED}:${sessionId}`);
-    });
+    };
+    // Nobody knows whether what is on its way still arrives when the page is left.
+    addEventListener("pagehide", giveBack);
+    // Why it was refused is said in the conversation.
+    await (this.waits ? this.wait(question) : this.ask(question)).catch(giveBack);
+    removeEventListener("pagehide", giveBack);
   }
 
   /** Whether what is asked now has to wait. */

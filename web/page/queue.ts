@@ -47,8 +47,8 @@ interface Row {
   remove: HTMLButtonElement;
 }
 
-/** So much of a question is shown in the list. */
-const SHOWN_LENGTH = 300;
+/** So much of a question is shown in the list; an emoji is not cut in two. */
+const SHOWN = /^.{0,300}/su;
 
 /** What could not be sent by itself is tried again after this time. */
 const RETRY_MS = 3_000;
@@ -248,7 +248,7 @@ export class Queue {
       if (!row.node.contains(editing.box.node)) row.node.replaceChildren(editing.box.node);
       return;
     }
-    say(row.text, prompt.slice(0, SHOWN_LENGTH) || t("attached"));
+    say(row.text, SHOWN.exec(prompt)?.[0] || t("attached"));
     if (!rests && row.send === document.activeElement) row.edit.focus();
     show(row.send, rests);
     // What the gateway is being asked can no longer be changed, in no window.
@@ -294,9 +294,10 @@ export class Queue {
       this.update();
       this.page.composer.area.focus();
     };
-    const done = (prompt: string, more: Attached): void => {
+    const done = (prompt: string, more: Attached): boolean => {
       const unchanged = prompt === item.prompt && !more.images[0] && !more.files[0];
       close(unchanged ? {} : { key: newKey(), prompt, attached: joined(item.attached, more) });
+      return true;
     };
     const host = { name: t("save"), done, left: () => close({}) };
     const box = new EditBox(item.prompt, host, this.editing?.box);

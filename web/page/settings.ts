@@ -56,12 +56,14 @@ export async function openSettings(page: PageContext): Promise<void> {
       .then(() => {
         notify(t("saved"));
         tellOtherTabs({ preferences: true });
-        if (anew) {
-          dialog.close();
-          page.restyle(true);
-        } else draw();
       })
-      .catch(showError);
+      .catch(showError)
+      .finally(() => {
+        // This browser keeps a language, also where the gateway does not.
+        if (!anew) return draw();
+        dialog.close();
+        page.restyle(true);
+      });
   };
   const draw = (): void => {
     const focused = (document.activeElement?.closest("[data-key]") as HTMLElement | null)?.dataset.key;

@@ -45,9 +45,14 @@ export class Shell implements PageContext {
       retry: () => this.retry(),
       startNew: () => this.go({}),
       pickAnswerer: () => this.pickAnswerer(),
-      // The card says why it failed.
-      replace: (replaces, prompt, attached) =>
-        void this.composer.ask({ prompt, replaces, attached }).catch(() => undefined),
+      replace: async (replaces, prompt, attached) => {
+        if (this.composer.busy) return false;
+        const asked = this.composer.ask({ prompt, replaces, attached });
+        return asked.then(
+          () => true,
+          () => false, // the card says why
+        );
+      },
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
       askChosen: (prompt) => void this.composer.askChosen(prompt),
