@@ -96,6 +96,16 @@ def test_another_language_changes_every_word_at_once(visit: PageVisit, gateway: 
     assert gateway.call("/api/preferences")["language"] == "pt-BR"
 
 
+def test_another_language_is_shown_where_the_gateway_cannot_keep_it(visit: PageVisit) -> None:
+    page = visit.open()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_label("Language").wait_for()
+    page.route("**/api/preferences", lambda route: route.abort())
+    page.get_by_label("Language").select_option("pt-BR")
+    page.get_by_role("button", name="Configurações", exact=True).wait_for()
+    page.wait_for_selector(".toast.bad")
+
+
 def test_a_browser_in_portuguese_is_met_in_portuguese(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path) as gateway, open_visit(browser, gateway.url, locale="pt-BR") as visit:
         page = visit.open()
