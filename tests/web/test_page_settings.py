@@ -290,7 +290,8 @@ def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block")
     while not page.locator(".reply-foot").count():  # its clock runs ahead of the gateway's
-        page.clock.run_for(500)
+        page.clock.fast_forward(1000)  # with one frame; to run for it would draw sixty
+        page.wait_for_timeout(100)
     lines = thinking_text(page).splitlines()
     topics = [
         (text, at) for text, at in page.evaluate("() => window.said") if any(text in line for line in lines)

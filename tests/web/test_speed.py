@@ -1,9 +1,9 @@
-"""What a delta costs as the trace grows: the same at the end of half a megabyte as at its beginning."""
+"""What a delta costs as the trace grows: the same at the end of 250 kilobytes as at its beginning."""
 
 import pytest
 from playwright.sync_api import Page
 
-KILOBYTES = 500
+KILOBYTES = 250
 PARTS = 10
 MOST_GROWTH = 2.0
 """How much more the last tenth may cost than the first: it is flat, and a quadratic cost gives ten."""
