@@ -19,7 +19,9 @@ from tests.gateway.paced_provider import START_S
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(
     [
+        "alembic.command",
         "thinkaloud.cli.commands.serve",
+        "thinkaloud.cli.commands.users",
         "thinkaloud.gateway.server.http.app",
         "thinkaloud.gateway.store.engine.sqlite",
         "thinkaloud.gateway.store.engine.postgres",
@@ -72,6 +74,24 @@ class ForkedGateway(GatewayProcess):
     def alive(self) -> bool:
         """Whether the process is alive and has started."""
         return self._ready and self._forked is not None and self._forked.is_alive()
+
+
+async def run_forked(home: Path, *command: str) -> tuple[str, str]:
+    """Run a command of `thinkaloud` to its end; return its output and what it wrote to stderr."""
+    receiver, sender = _FORKING.Pipe(duplex=False)
+    log = home / "command.log"
+    log.unlink(missing_ok=True)
+    arguments = (sender, ["thinkaloud", *command], {"THINKALOUD_HOME": str(home)}, log)
+    process = _FORKING.Process(target=_run_module, args=arguments)
+    await asyncio.to_thread(process.start)
+    sender.close()
+    with open(os.dup(receiver.fileno()), encoding="utf-8") as file:
+        receiver.close()
+        output = await asyncio.to_thread(file.read)
+    await asyncio.to_thread(process.join, START_S)
+    messages = log.read_text("utf-8")
+    assert process.exitcode == 0, messages
+    return output, messages
 
 
 def _run_module(sender: Connection, command: list[str], variables: dict[str, str], log: Path) -> None:
