@@ -15,7 +15,6 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.gateway.server import gateway
 from thinkaloud.gateway.server.files.process_pool import Computation, ProcessPool
-from thinkaloud.gateway.server.http.limits import ProcessLimits
 from thinkaloud.gateway.store.log.event_log import LogConfig
 
 
@@ -26,19 +25,23 @@ class PatientSettings(gateway.Settings, frozen=True, kw_only=True):
 
 
 class ThreadPool(ProcessPool):
-    """Runs most computations in a thread, and one in so many, beginning with the first, in a process."""
+    """Runs most computations in a thread. Of all gateways, one in so many, and the first, is in a process."""
 
     IN_A_PROCESS = 50
-
-    def __init__(self, limits: ProcessLimits, requests_per_user: int) -> None:
-        super().__init__(limits, requests_per_user)
-        self._count = itertools.count()
+    _count = itertools.count()
 
     async def run(self, compute: Computation, *arguments: object) -> BinaryIO:
         """Run a computation, with arguments as a process gets them."""
         if next(self._count) % self.IN_A_PROCESS == 0:
             return await super().run(compute, *arguments)
         return await asyncio.to_thread(_computed_file, compute, pickle.dumps(arguments))
+
+
+def import_and_export_in_threads(gateway: gateway.Gateway) -> None:
+    """Let a gateway that was not started yet import and export in threads."""
+    limits = gateway.settings.limits
+    gateway.imports = ThreadPool(limits.process, limits.imports_per_user)
+    gateway.exports = ThreadPool(limits.process, limits.exports_per_user)
 
 
 def _computed_file(compute: Computation, pickled_arguments: bytes) -> BinaryIO:

@@ -6,8 +6,6 @@ is checked like any other.
 
 import asyncio
 import io
-import os
-import sys
 from functools import partial
 
 from tests.faults.bombs import RESPONSES, UPLOADS, Upload
@@ -16,6 +14,7 @@ from tests.faults.fault_proxy import FaultKind, LinkFault, no_fault
 from tests.faults.fault_run import FaultRun, LiveTurn, peak_memory_bytes
 from tests.faults.format_clients import FormatClients
 from tests.faults.process_faults import import_file
+from tests.gateway.forked_gateway import run_forked
 from tests.gateway.gateway_process import bearer_headers
 from tests.gateway.heavy_load import large_import
 from tests.gateway.stream_record import StreamRecord, follow
@@ -101,29 +100,16 @@ async def _final_state(run: FaultRun, turn: str) -> str:
             await asyncio.sleep(0.05)
 
 
-async def _command(run: FaultRun, *arguments: str) -> tuple[str, str]:
-    """Run a command of `thinkaloud` beside the gateway; return its output and its note."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "thinkaloud", *arguments),
-        env={**os.environ, "THINKALOUD_HOME": str(run.gateway.home)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, note = await asyncio.wait_for(process.communicate(), PATIENCE_S)
-    assert process.returncode == 0, note
-    return output.decode().strip(), note.decode()
-
-
 async def _new_token(run: FaultRun, user: str) -> tuple[str, str]:
     """Create a token of a user; return it and its id."""
-    token, note = await _command(run, "tokens", "create", user)
-    return token, note.split("tokens revoke ")[1].strip()
+    token, note = await run_forked(run.gateway.home, "tokens", "create", user)
+    return token.strip(), note.split("tokens revoke ")[1].strip()
 
 
 async def revoke_while_streaming(run: FaultRun) -> None:
     """A token is revoked while streams of turns and of all four formats run; another of the user stays."""
     user = f"user-{run.measured.rounds}"
-    await _command(run, "users", "add", user)
+    await run_forked(run.gateway.home, "users", "add", user)
     run.token, _ = await _new_token(run, user)
     revoked, token_id = await _new_token(run, user)
     steady = await _start_steady(run)
@@ -134,7 +120,7 @@ async def revoke_while_streaming(run: FaultRun) -> None:
     ]
     clients = FormatClients(run, run.gateway.url, lambda: STEADY, each=2, token=revoked)
     await clients.until_begun()
-    await _command(run, "tokens", "revoke", token_id)
+    await run_forked(run.gateway.home, "tokens", "revoke", token_id)
     async with asyncio.timeout(PATIENCE_S):
         cut_streams = await asyncio.gather(*streams)
         histories = await clients.finish(may_break=True)
@@ -153,7 +139,7 @@ async def flood_beside_neighbour(run: FaultRun) -> None:
     """One user sends more imports and exports than may wait, while another one imports, exports and reads."""
     names = [f"{role}-{run.measured.rounds}" for role in ("neighbour", "flooder")]
     for name in names:
-        await _command(run, "users", "add", name)
+        await run_forked(run.gateway.home, "users", "add", name)
     run.token, _ = await _new_token(run, names[0])
     flooder, _ = await _new_token(run, names[1])
     steady = await _start_steady(run)

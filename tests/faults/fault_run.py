@@ -254,13 +254,8 @@ def peak_memory_bytes(pid: int) -> int:
 async def start_run(home: Path, provider: str, setup: GatewaySetup, load: Load) -> AsyncIterator[FaultRun]:
     """Start the gateway of a scenario between its proxies. At the end it must stop in order."""
     async with run_proxy(lambda: provider) as upstream:
-        gateway = (
-            ForkedGateway(home, upstream.url, setup.settings or Settings())
-            if setup.forked
-            else GatewayProcess(
-                home, upstream.url, *setup.options, settings=setup.settings, program=setup.program
-            )
-        )
+        start = ForkedGateway if setup.forked else GatewayProcess
+        gateway = start(home, upstream.url, *setup.options, settings=setup.settings, program=setup.program)
         async with run_proxy(lambda: gateway.url) as links, start_caller(gateway) as caller:
             run = FaultRun(caller, links, upstream, load)
             yield run

@@ -1,31 +1,27 @@
-"""A gateway process that starts in a fraction of a second, to be killed many times.
+"""A gateway process that starts in a fraction of a second and of the computing.
 
-It is forked from a process that has imported everything. What it does from then on is what `thinkaloud serve`
-does, on a free port and with its own home.
+It is forked from a process that has imported everything, and then runs the same command as `GatewayProcess`.
 """
 
 import asyncio
 import multiprocessing
 import os
+import runpy
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import MappingProxyType
 
-import msgspec
-from tests.gateway import serve_with_settings
 from tests.gateway.gateway_process import GatewayProcess
 from tests.gateway.paced_provider import START_S
-
-from thinkaloud.gateway.server.gateway import Settings
 
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(
     [
-        "tests.gateway.serve_with_settings",
+        "alembic.command",
+        "thinkaloud.cli.commands.serve",
+        "thinkaloud.cli.commands.users",
         "thinkaloud.gateway.server.http.app",
         "thinkaloud.gateway.store.engine.sqlite",
         "thinkaloud.gateway.store.engine.postgres",
@@ -36,17 +32,8 @@ _FORKING.set_forkserver_preload(
 class ForkedGateway(GatewayProcess):
     """A gateway whose process is forked and not started anew."""
 
-    def __init__(
-        self,
-        home: Path,
-        provider: str,
-        settings: Settings,
-        variables: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        super().__init__(home, provider, settings=settings, variables=variables)
-        self._settings_json = msgspec.json.encode(settings).decode()
-        self._ready = False
-        self._forked: multiprocessing.context.ForkServerProcess | None = None
+    _ready = False
+    _forked: multiprocessing.context.ForkServerProcess | None = None
 
     @property
     def pid(self) -> int:
@@ -57,21 +44,19 @@ class ForkedGateway(GatewayProcess):
     async def start(self) -> None:
         """Start, and wait until it responds."""
         started_at_s = time.monotonic()
-        self._ready = False
+        self.killed = self._ready = False
         receiver, sender = _FORKING.Pipe(duplex=False)
         variables = {"THINKALOUD_HOME": str(self.home), **self._variables}
-        arguments = (sender, self._settings_json, variables, self.home / "stderr.log")
-        self._forked = _FORKING.Process(target=_serve, args=arguments)
+        arguments = (sender, self._command[2:], variables, self.home / "stderr.log")
+        self._forked = _FORKING.Process(target=_run_module, args=arguments)
         await asyncio.to_thread(self._forked.start)
         sender.close()
-        try:
-            self._url = await asyncio.to_thread(receiver.recv)
-        except EOFError:
-            raise AssertionError(f"the gateway does not start: {self.errors[-2000:]}") from None
-        finally:
+        with open(os.dup(receiver.fileno()), encoding="utf-8") as output:
             receiver.close()
-        self._ready = True
+            self._url = (await asyncio.to_thread(output.readline)).strip()
         self.start_duration_s = time.monotonic() - started_at_s
+        assert self._url, f"the gateway does not start: {self.errors[-2000:]}"
+        self._ready = True
 
     def send(self, number: signal.Signals) -> "ForkedGateway":
         os.kill(self.pid, number)
@@ -91,10 +76,31 @@ class ForkedGateway(GatewayProcess):
         return self._ready and self._forked is not None and self._forked.is_alive()
 
 
-def _serve(sender: Connection, settings_json: str, variables: dict[str, str], log: Path) -> None:
-    """Serve in a process that was just forked, and send the address when it is ready."""
+async def run_forked(home: Path, *command: str) -> tuple[str, str]:
+    """Run a command of `thinkaloud` to its end; return its output and what it wrote to stderr."""
+    receiver, sender = _FORKING.Pipe(duplex=False)
+    log = home / "command.log"
+    log.unlink(missing_ok=True)
+    arguments = (sender, ["thinkaloud", *command], {"THINKALOUD_HOME": str(home)}, log)
+    process = _FORKING.Process(target=_run_module, args=arguments)
+    await asyncio.to_thread(process.start)
+    sender.close()
+    with open(os.dup(receiver.fileno()), encoding="utf-8") as file:
+        receiver.close()
+        output = await asyncio.to_thread(file.read)
+    await asyncio.to_thread(process.join, START_S)
+    messages = log.read_text("utf-8")
+    assert process.exitcode == 0, messages
+    return output, messages
+
+
+def _run_module(sender: Connection, command: list[str], variables: dict[str, str], log: Path) -> None:
+    """Run `python -m` with this command in a process that was just forked."""
     os.environ.update(variables)
     errors = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(sender.fileno(), 1)
     os.dup2(errors, 2)
-    sys.stderr = os.fdopen(2, "w", buffering=1)
-    sys.exit(serve_with_settings.main(settings_json, on_url=sender.send))
+    sender.close()
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+    sys.argv = command
+    runpy.run_module(command[0], run_name="__main__", alter_sys=True)

@@ -1,7 +1,7 @@
 """`thinkaloud serve` with settings that have no command-line option, as JSON in the arguments."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -13,12 +13,7 @@ from thinkaloud.gateway.server.gateway import Gateway, Settings
 from thinkaloud.gateway.server.run import LOCAL_ONLY, serve
 
 
-def print_url(url: str) -> None:
-    """Print where the gateway listens."""
-    print(url, flush=True)
-
-
-def main(settings_json: str, on_url: Callable[[str], None] = print_url) -> int:
+def main(settings_json: str) -> int:
     """Serve until stopped."""
     settings = msgspec.json.decode(settings_json, type=Settings)
     logs.set_up()
@@ -31,7 +26,7 @@ def main(settings_json: str, on_url: Callable[[str], None] = print_url) -> int:
         ):
             yield gateway
 
-    return 0 if serve(open_gateway, LOCAL_ONLY, lambda server: on_url(server.url)) else 130
+    return 0 if serve(open_gateway, LOCAL_ONLY, lambda server: print(server.url, flush=True)) else 130
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.run_checks import assert_legal
-from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
+from tests.gateway.forked_gateway import ForkedGateway
+from tests.gateway.gateway_process import Caller, start_caller
 from tests.gateway.stream_record import StreamRecord, follow
 from tests.patience import PATIENCE_S
 
@@ -60,7 +61,7 @@ def test_included_planner_thinks_calls_tools_delegates_and_answers(tmp_path: Pat
     """R099–R102, R120–R125: reasoning, both kinds of steps, the checker below its call, the answer."""
 
     async def check() -> None:
-        async with start_caller(GatewayProcess(tmp_path / "home", provider)) as caller:
+        async with start_caller(ForkedGateway(tmp_path / "home", provider)) as caller:
             turn = await begin(caller, "planner")
             events_seen = assert_legal((await read_record(caller, turn)).entries)
             assert "24" in events_seen.answer
@@ -83,7 +84,7 @@ def test_included_planner_thinks_calls_tools_delegates_and_answers(tmp_path: Pat
 def test_kill_at_any_step_leaves_one_end_and_a_valid_tree(tmp_path: Path, provider: str) -> None:
     async def check() -> None:
         rng = random.Random(SEED)
-        gateway = GatewayProcess(tmp_path / "home", provider)
+        gateway = ForkedGateway(tmp_path / "home", provider)
         async with start_caller(gateway) as caller:
             turns = []
             for _ in range(RUNS):
@@ -118,7 +119,7 @@ def test_kill_while_waiting_for_approval_resumes_after_approval(tmp_path: Path) 
 
     async def check() -> None:
         async with run_simulator("vllm", script=[*LAUNCH]) as simulator:
-            gateway = GatewayProcess(home, simulator.url)
+            gateway = ForkedGateway(home, simulator.url)
             async with start_caller(gateway) as caller:
                 turn = await begin(caller, "pilot")
                 block = await _waiting(caller, turn)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.gateway.forked_gateway import ForkedGateway
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import CATALOG_ROW, expected
 from tests.gateway.stream_record import StreamRecord, follow, open_stream
@@ -112,7 +113,7 @@ def test_file_size_limit_is_reported_and_recovers(tmp_path: Path, provider: str)
     """The kernel refuses writes: a resource limit stops all files from growing."""
 
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider)
+        gateway = ForkedGateway(tmp_path, provider)
         async with start_caller(gateway) as caller:
             turns = [await caller.start_turn(MODEL) for _ in range(COUNT)]
 
@@ -148,7 +149,7 @@ def test_kill_with_unsaved_entries_resets_readers(tmp_path: Path, provider: str,
     """After a kill with unsaved entries, a reader that received them gets a reset."""
 
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider)
+        gateway = ForkedGateway(tmp_path, provider)
         async with start_caller(gateway) as caller:
             turn = await caller.start_turn(MODEL)
             unsaved_record = await left_unsaved(caller, turn)
@@ -175,6 +176,7 @@ def test_stop_with_a_full_disk_completes(tmp_path: Path, provider: str) -> None:
     """The next start marks the turn as interrupted."""
 
     async def story() -> None:
+        # Not forked: the exit code is that of Python itself, which cannot write its last words.
         gateway = GatewayProcess(tmp_path, provider, "--grace", "0.5")
         async with start_caller(gateway) as caller:
             turn = await caller.start_turn(MODEL)
@@ -198,7 +200,7 @@ def test_unexpected_database_error_is_reported_like_a_full_disk(tmp_path: Path, 
     """An unexpected database error is reported like a full disk."""
 
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider)
+        gateway = ForkedGateway(tmp_path, provider)
         async with start_caller(gateway) as caller:
             turns = [await caller.start_turn(MODEL) for _ in range(COUNT)]
 
@@ -220,7 +222,7 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
     """A turn whose end could not be saved once is ended later."""
 
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider)
+        gateway = ForkedGateway(tmp_path, provider)
         async with start_caller(gateway) as caller:
             session, record = await caller.create_session(), StreamRecord()
             await alter(gateway, BROKEN.format(table="messages", when="NEW.role = 'assistant'"))

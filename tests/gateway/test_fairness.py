@@ -4,7 +4,8 @@ import asyncio
 import time
 from pathlib import Path
 
-from tests.gateway.gateway_process import GatewayProcess, start_caller
+from tests.gateway.forked_gateway import ForkedGateway
+from tests.gateway.gateway_process import start_caller
 from tests.gateway.heavy_load import HeavyLoad, measure_silence
 from tests.gateway.paced_provider import expected
 from tests.gateway.stream_record import StreamConnection, StreamRecord, follow, open_stream
@@ -22,7 +23,7 @@ TRIES = 5
 
 def test_saving_a_long_answer_does_not_block_other_streams(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider)
+        gateway = ForkedGateway(tmp_path, provider)
         async with start_caller(gateway) as caller:
             neighbour, near = await caller.start_turn(ORDINARY), StreamRecord()
             async with open_stream(gateway.url, neighbour, near) as stream:
@@ -61,7 +62,7 @@ def test_large_import_exports_and_search_do_not_silence_streams(tmp_path: Path, 
     async def story() -> None:
         shares = []
         for attempt in range(TRIES):
-            result = await measure_silence(GatewayProcess(tmp_path / str(attempt), provider), LOAD)
+            result = await measure_silence(ForkedGateway(tmp_path / str(attempt), provider), LOAD)
             print(result)
             shares.append(result.silence_s / result.seconds)
             if shares[-1] < MOST_OF_IT:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import aiohttp
 import pytest
+from tests.gateway.forked_gateway import ForkedGateway
 from tests.gateway.gateway_process import GatewayProcess, bearer_headers
 from tests.patience import PATIENCE_S
 
@@ -141,7 +142,7 @@ needs_a_proxy = pytest.mark.skipif(not INSTALLED, reason=f"none of {', '.join(PR
 @needs_a_proxy
 def test_proxies_are_refused_without_tokens(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path / "home", provider)
+        gateway = ForkedGateway(tmp_path / "home", provider)
         await gateway.start()
         try:
             await asyncio.gather(*(_refused_as_it_comes(name, tmp_path, gateway.url) for name in INSTALLED))
@@ -154,7 +155,7 @@ def test_proxies_are_refused_without_tokens(tmp_path: Path, provider: str) -> No
 @needs_a_proxy
 def test_configurations_of_the_guide_serve_callers_with_tokens(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path / "home", provider, "--auth", "token", "--allow-host", NAME)
+        gateway = ForkedGateway(tmp_path / "home", provider, "--auth", "token", "--allow-host", NAME)
         await gateway.start()
         try:
             await asyncio.gather(*(_works_as_in_the_guide(name, tmp_path, gateway) for name in INSTALLED))

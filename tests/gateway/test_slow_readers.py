@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
+from tests.gateway.forked_gateway import ForkedGateway
+from tests.gateway.gateway_process import Caller, start_caller
 from tests.gateway.paced_provider import START_S, expected
 from tests.gateway.stalled_reader import MIB, live_readers, stalled_readers
 from tests.gateway.stream_record import StreamRecord, follow
@@ -110,7 +111,7 @@ def test_two_hundred_stalled_readers_use_little_memory_and_are_disconnected(
     """S17."""
 
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
+        gateway = ForkedGateway(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
         async with start_caller(gateway) as caller:
             turns = [await read_to_the_end(caller, LARGE) for _ in range(STUCK // READERS_PER_TURN)]
             if model in (ONE_ENTRY, SCATTERED):
@@ -139,7 +140,7 @@ def test_two_hundred_stalled_readers_use_little_memory_and_are_disconnected(
 
 def test_stalled_readers_do_not_delay_stop(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=10 * START_S))
+        gateway = ForkedGateway(tmp_path, provider, settings=Settings(send_timeout_s=10 * START_S))
         async with start_caller(gateway) as caller:
             turn = await read_to_the_end(caller, LARGE)
             async with stalled_readers(gateway.url, [turn], [-1] * 20):

@@ -1,5 +1,8 @@
 """Injection texts: SQL, search syntax, SSE, JSON, paths, terminals."""
 
+import os
+import random
+
 SQL_TEXTS = """
 '
 "
@@ -132,4 +135,14 @@ ODD_TEXTS = [
     "undefined",
 ]
 
-ALL_TEXTS = [*SQL_TEXTS, *SEARCH_TEXTS, *SSE_TEXTS, *JSON_LIKE, *ODD_TEXTS]
+_KINDS = (SQL_TEXTS, SEARCH_TEXTS, SSE_TEXTS, JSON_LIKE, ODD_TEXTS)
+ALL_TEXTS = [text for texts in _KINDS for text in texts]
+_TEXTS_OF_A_KIND = 4
+
+
+def some_texts(field: str) -> list[str]:
+    """Return a few texts of each kind, other ones for each field. `make test-all` sends all to all fields."""
+    if "ALL_CASES" in os.environ:
+        return ALL_TEXTS
+    dice = random.Random(field)
+    return [text for texts in _KINDS for text in dice.sample(texts, _TEXTS_OF_A_KIND)]

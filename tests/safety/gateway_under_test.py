@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from sqlalchemy import ColumnElement, Connection, String, select, type_coerce, types
 from tests.patience import PATIENCE_S
-from tests.patient_gateway import ThreadPool
+from tests.patient_gateway import import_and_export_in_threads
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
 from thinkaloud.gateway.server.gateway import Gateway, Settings
@@ -286,8 +286,7 @@ def run_gateway(
             gateway = Gateway(
                 database, catalog, settings=settings or quick_settings(), client=client_without_retries()
             )
-            limits = gateway.settings.limits
-            gateway.imports = ThreadPool(limits.process, limits.imports_per_user)
+            import_and_export_in_threads(gateway)
             await enter(gateway)
             server = await enter(start_server(gateway, options, routes=routes))
             gateways.append(GatewayUnderTest(gateway, server.port, server.token, Path(place), servers))

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from tests.safety.attack_texts import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TEXTS, SSE_TEXTS
+from sqlalchemy import select
+from tests.safety.attack_texts import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TEXTS, SSE_TEXTS, some_texts
 from tests.safety.gateway_under_test import JSON, run_gateway, session_file
 from tests.safety.text_fields import AGENT, OWN_WORD, SECRET, TEXT_FIELDS, TURNS, VICTIM_WORD, AttackTarget
 
 from thinkaloud.core.canon import Entry, Kind
 from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.gateway.store import schema
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackTarget]:
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_injected_text_breaks_nothing(field: str, target: AttackTarget) -> None:
     """S10, S19: SQL, search syntax, SSE frames, JSON and odd characters in every text field."""
-    for text in ALL_TEXTS:
+    for text in some_texts(field):
         response = TEXT_FIELDS[field](target, text)
         assert 200 <= response.status < 500, (text, response)
         assert SECRET not in response.body.decode(), (text, response)
@@ -63,6 +65,7 @@ TEXTS = [text for text in ALL_TEXTS if text.strip() and not re.search("[\ud800-\
 """The texts that are valid Unicode."""
 
 
+@pytest.mark.some_cases(40)
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:30])
 def test_stored_text_round_trips(text: str, target: AttackTarget) -> None:
     """R051 to R053: reasoning and answer are stored exactly, also with characters that databases reject."""
@@ -179,8 +182,8 @@ def test_search_returns_only_the_users_sessions(words: str, target: AttackTarget
         response = target.get("/api/search", q=query, scope="prompts,answers,tools,thoughts", limit="200")
         assert response.status in (200, 422), response
         hits |= {hit["session"] for hit in response.json["items"]} if response.status == 200 else set()
-    for hit in hits:
-        assert target.ask("GET", f"/api/sessions/{hit}").status == 200, hit
+    own_sessions = select(schema.sessions.c.id).where(schema.sessions.c.user == target.attacker.owner.user)
+    assert hits <= target.gateway.read(lambda conn: set(conn.scalars(own_sessions)))
     own_hits = target.get("/api/search", q=f"{OWN_WORD}", limit="1").json["items"]
     assert own_hits[0]["session"] == session
 
@@ -290,6 +293,7 @@ def mutate(generator: random.Random, value: Any) -> Any:
     return generator.choice(alike if alike and generator.random() < 0.8 else ODD_VALUES)
 
 
+@pytest.mark.some_cases(2)
 @pytest.mark.parametrize("part", range(6))
 def test_mutated_import_is_refused_or_readable(part: int, target: AttackTarget) -> None:
     """An import is all or nothing: an accepted file can be read, streamed, exported, searched and deleted."""

@@ -1,5 +1,6 @@
 """Workspace isolation: three users in two workspaces never see or change data of others."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -37,7 +38,7 @@ EXPECTED_ACTIONS = {
 }
 """The actions that all runs together must have tried."""
 LIMITS = settings(
-    max_examples=20,
+    max_examples=20 if "ALL_CASES" in os.environ else 10,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

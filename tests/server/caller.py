@@ -12,6 +12,7 @@ import aiohttp
 import msgspec
 from tests.cli.environment import CATALOG_ROWS
 from tests.patience import PATIENCE_S
+from tests.patient_gateway import import_and_export_in_threads
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
@@ -245,6 +246,7 @@ async def start_gateway(
             client=client or client_without_retries(),
             toolbox=Toolbox(builtin_tools() | {tool.definition.name: tool for tool in tools}),
         )
+        import_and_export_in_threads(gateway)
         await stack.enter_async_context(gateway)
         server = await stack.enter_async_context(start_server(gateway))
         http = await stack.enter_async_context(aiohttp.ClientSession())

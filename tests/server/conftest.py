@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.patient_gateway import ThreadPool
 
 from thinkaloud.client.keys import REFERENCE_SEPARATOR
 from thinkaloud.core.catalog import builtin_catalog
@@ -19,3 +20,9 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(reference.removeprefix("env:"), raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
     monkeypatch.setenv("DEEPSEEK_API_KEY", CANARY)
+
+
+@pytest.fixture
+def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Import and export in processes, as a gateway does outside of the tests."""
+    monkeypatch.setattr(ThreadPool, "IN_A_PROCESS", 1)

@@ -311,6 +311,7 @@ def test_file_with_a_wrong_source_is_refused(tmp_path: Path, change: dict[str, A
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_bombs_are_refused_and_the_gateway_goes_on(tmp_path: Path) -> None:
     """S16: files that are small, and large to read. Each is refused, within its bounds."""
     lists = b'[{"mapping": [' + b"[]," * 3_000_000 + b"[]]}]"
@@ -363,6 +364,7 @@ def test_file_with_too_many_conversations_or_a_huge_turn_is_refused(tmp_path: Pa
         import_files.next_part(output)
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_import_ends_with_its_client(tmp_path: Path) -> None:
     """Its process is killed, and another import of the user need not wait for it."""
 
@@ -378,6 +380,7 @@ def test_import_ends_with_its_client(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_import_ends_with_its_token(tmp_path: Path) -> None:
     """A revoked token saves nothing more: what was saved of a new session is deleted."""
 

@@ -272,6 +272,7 @@ def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_
     asyncio.run(story())
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_long_session_is_exported_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is the same as in a thread, and so is what is refused."""
 

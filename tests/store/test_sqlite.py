@@ -1,6 +1,7 @@
 """The SQLite engine: lock, file, migrations and readers."""
 
 import asyncio
+import re
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from tests.store.engines import empty_tables
 from tests.store.log_fixtures import append_all, entries, new_turn, temporary_database, turn_events
@@ -24,9 +25,10 @@ from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
 from thinkaloud.gateway.store.engine.sqlite import open_database
 from thinkaloud.gateway.store.log.event_log import EventLog
-from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION, SCRIPTS
+from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION, SCRIPTS, migrate, run_migrations
 from thinkaloud.gateway.store.queries import sessions, users
 from thinkaloud.gateway.store.queries.messages import messages_of
+from thinkaloud.gateway.store.queries.values import ERASES_FACT
 from thinkaloud.gateway.store.schema import metadata
 from thinkaloud.gateway.store.search import index as search_index
 
@@ -118,22 +120,40 @@ def test_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_migrations_make_the_schema_and_latest_version_is_current(tmp_path: Path) -> None:
-    def difference(conn: Connection) -> list[object]:
-        context = MigrationContext.configure(conn, opts={"include_name": include_name})
-        return list(compare_metadata(context, metadata))
-
+def test_migrations_make_the_schema_and_latest_version_is_current() -> None:
     def include_name(name: str | None, kind: str, _: object) -> bool:
         return kind != "table" or not (name or "").startswith("search_")
 
-    async def scenario() -> None:
-        async with temporary_database(tmp_path) as database:
-            assert await database.read(difference) == []
-
-    asyncio.run(scenario())
+    with create_engine("sqlite://").begin() as conn:
+        run_migrations(conn)
+        context = MigrationContext.configure(conn, opts={"include_name": include_name})
+        assert compare_metadata(context, metadata) == []
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     assert ScriptDirectory.from_config(config).get_heads() == [LATEST_VERSION]
+
+
+def test_new_database_is_the_same_as_one_that_was_migrated() -> None:
+    def definitions(conn: Connection) -> dict[str, list[str]]:
+        """Return the parts of each table and index. Their order differs: a migration adds a column last."""
+        rows = conn.execute(text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        parts_by_name = {}
+        for name, sql in rows:
+            start, _, parts = re.sub(r"[\s\"]+", " ", sql).removesuffix(")").partition("(")
+            parts_by_name[name] = [start.strip(), *sorted(re.split(r" *, *(?![^(]*\))", parts.strip()))]
+        return parts_by_name
+
+    def content(conn: Connection) -> list[list[object]]:
+        queries = ("SELECT * FROM facts ORDER BY 1", "SELECT * FROM alembic_version")
+        return [[*map(tuple, conn.execute(text(query)))] for query in queries]
+
+    with create_engine("sqlite://").begin() as created, create_engine("sqlite://").begin() as migrated:
+        migrate(created)
+        run_migrations(migrated, "0001")
+        migrate(migrated)
+        assert definitions(created) == definitions(migrated)
+        created.execute(text("DELETE FROM facts WHERE name = :name"), {"name": ERASES_FACT})
+        assert content(created) == content(migrated)
 
 
 def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:

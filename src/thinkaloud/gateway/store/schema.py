@@ -1,7 +1,8 @@
 """The tables, for SQLite and PostgreSQL. The full-text index differs by engine: see `search_sqlite` and
 `search_postgres`.
 
-A change here needs a migration. A test compares the result of the migrations with these tables.
+A new SQLite database is made from these tables. A change here needs a migration for all others. A test
+compares the result of the migrations with these tables.
 """
 
 from sqlalchemy import (
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData(
@@ -142,7 +144,7 @@ Index(
     sessions.c.user,
     sessions.c.workspace,
     sessions.c.use_number,
-    sqlite_where=sessions.c.pinned,
+    sqlite_where=text("pinned = 1"),  # as a query writes it: SQLite uses the index only then
 )
 
 turns = Table(

@@ -1,4 +1,4 @@
-"""Migrates a database to this version. Refuses a database that a newer version has migrated."""
+"""Creates the tables of a database, or migrates them to this version. Refuses those of a newer version."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,6 +7,8 @@ from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.queries.values import ERASES_FACT, read_fact, store_fact
+from thinkaloud.gateway.store.schema import metadata
+from thinkaloud.gateway.store.search import index as search_index
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -24,7 +26,7 @@ SCRIPTS = Path(__file__).parent
 
 
 def migrate(conn: Connection) -> None:
-    """Run the missing migrations in the caller's transaction: all of them or none."""
+    """Create the tables or run the missing migrations in the caller's transaction: all of them or none."""
     version = _version(conn)
     if version == LATEST_VERSION:
         return
@@ -35,12 +37,33 @@ def migrate(conn: Connection) -> None:
             f"This database was made by a newer version of Thinkaloud (schema {version}; this version knows "
             f"{LATEST_VERSION}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder."
         )
-    from alembic import command
-
-    command.upgrade(_config(conn), "head")
+    if not version and conn.dialect.name == "sqlite":
+        _create_tables(conn)
+    else:
+        run_migrations(conn)
     store_fact(conn, _COMPATIBLE_FACT, COMPATIBLE_SINCE)
     if not version:
         store_fact(conn, ERASES_FACT, "1")  # nothing was ever deleted from a new database
+
+
+def run_migrations(conn: Connection, version: str = LATEST_VERSION) -> None:
+    """Run the missing migrations up to a version."""
+    from alembic import command
+
+    command.upgrade(_config(conn), version)
+
+
+def _create_tables(conn: Connection) -> None:
+    """Create the tables that the migrations make. To import Alembic takes most of a first start."""
+    metadata.create_all(conn, checkfirst=False)
+    search_index.create(conn)
+    conn.execute(
+        text(
+            "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+            "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    conn.execute(text("INSERT INTO alembic_version VALUES (:version)"), {"version": LATEST_VERSION})
 
 
 def outdated(conn: Connection) -> bool:
