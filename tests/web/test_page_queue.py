@@ -148,6 +148,24 @@ def test_question_waits_while_the_first_one_of_a_conversation_is_on_its_way(
     assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6"]
 
 
+def test_question_behind_one_whose_queue_is_still_loading_is_asked_after_it(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    first_turn = DelayedRequests(page, "**/turns", "POST")
+    queue_module = DelayedRequests(page, "**/queue-*.js")
+    ask(page, QUICK_QUESTION)
+    first_turn.wait()
+    ask(page, "how much is 6 + 6")
+    queue_module.wait()
+    first_turn.release()
+    wait_for_answers(page)
+    ask(page, "how much is 7 + 7")
+    queue_module.release()
+    wait_for_answers(page, 3)
+    assert questions(gateway, page) == [QUICK_QUESTION, "how much is 6 + 6", "how much is 7 + 7"]
+
+
 def test_refused_waiting_question_stays_and_is_tried_again(visit: PageVisit, gateway: GatewayProcess) -> None:
     page = visit.open()
     start_slow_turn(page)

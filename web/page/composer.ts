@@ -32,6 +32,8 @@ export const QUEUE = "thinkaloud-queue";
 
 /** What waits, and the files beside the message box, are the window's: they stay when the page is built again. */
 let queue: Queue | null = null;
+/** One import for all who wait for it: browsers end several of one module in any order. */
+let loadingQueue: Promise<typeof import("./queue.js")> | null = null;
 let lastFiles: Attachments | undefined;
 
 export class Composer {
@@ -211,7 +213,7 @@ export class Composer {
 
   /** Whether what is asked now has to wait. */
   private get waits(): boolean {
-    return this.busy || !this.stop.hidden || !!queue?.sending;
+    return this.busy || !this.stop.hidden || !!loadingQueue || !!queue?.sending;
   }
 
   /** Whether there is nothing to send. */
@@ -233,7 +235,10 @@ export class Composer {
   }
 
   private async loadQueue(): Promise<Queue> {
-    const { Queue } = await import("./queue.js");
+    loadingQueue ??= import("./queue.js").finally(() => {
+      loadingQueue = null;
+    });
+    const { Queue } = await loadingQueue;
     queue ??= new Queue(this.host.page());
     // A page that was left does not take it from the one that came after it.
     if (this.node.isConnected) queue.show(this.host.page(), this.sessionId ?? "");
