@@ -218,7 +218,7 @@ class GatewayNode:
         if error is not None:
             raise error
         if self._unfinished:
-            raise NotSaved(f"{len(self._unfinished)} turns could not be ended yet.")
+            raise NotSaved("{count} turns could not be ended yet.", count=len(self._unfinished))
 
     async def _turns_not_running(self) -> frozenset[int]:
         """Return the turns of this gateway that are stored as running, and do not run."""
