@@ -136,6 +136,8 @@ def _literal(node: ast.expr) -> str:
 def updated(content: bytes) -> bytes:
     """Return a catalog with all texts of the source, and none that are gone."""
     catalog = read_po(io.BytesIO(content))
+    catalog.project, catalog.version = "Thinkaloud", thinkaloud.__version__
+    catalog.msgid_bugs_address, catalog.last_translator = "", "The Thinkaloud authors"
     found = Catalog(creation_date=catalog.creation_date)
     own = {text.template for text in texts() if not text.context}
     for text in texts():
