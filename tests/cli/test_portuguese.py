@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.cli.environment import UserHome, running_simulator
 
 from thinkaloud.cli import main
 from thinkaloud.cli.gateway_client.attach import THIS_HOME, open_backend
@@ -66,7 +67,8 @@ def test_words_of_a_provider_stay_as_they_are(status: int, message: str, remedy:
             "Nenhuma chave de API encontrada para gemini.",
         ),
         (["ask", "--no-save", "--thinking", "lots", "Oi"], "Nível de pensamento inválido: 'lots'."),
-        (["read", "nada.sse"], "Não foi possível ler nada.sse"),
+        (["read", "nada.sse"], "Não foi possível ler nada.sse: Arquivo ou pasta inexistente."),
+        (["ask", "--model", "frobnitz", "Oi"], "Modelo desconhecido 'frobnitz'"),  # of the gateway, over HTTP
     ],
 )
 def test_errors_are_printed_in_the_users_language(
@@ -143,3 +145,17 @@ def test_gateway_inside_a_command_has_the_settings_of_the_command(
             return [*languages, (await backend.preferences()).language]
 
     assert asyncio.run(story()) == ["pt-BR", "en-US"]
+
+
+def test_stored_failure_is_shown_later_in_another_language(
+    home: UserHome, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running_simulator("vllm") as server:
+        home.use_simulators(server)
+    assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1
+    failure = f"Cannot reach vllm at {server.url}: connection refused. Check base_url"
+    assert f"The answer failed: {failure}" in capsys.readouterr().err
+    monkeypatch.setenv("LC_ALL", "pt_BR.UTF-8")
+    main(["show", "latest"])
+    translated = f"Não foi possível alcançar vllm em {server.url}: a conexão foi recusada. Verifique base_url"
+    assert f"A resposta falhou: {translated}" in "".join(capsys.readouterr())

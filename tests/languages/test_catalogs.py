@@ -19,8 +19,10 @@ from tests.languages.extract import (
     updated,
 )
 
-from thinkaloud.core.canon import Refused, Wording
+from thinkaloud.core.canon import Entry, Refused, TurnFailed, TurnStarted, Wording
 from thinkaloud.core.canon.template import MAX_DEPTH
+from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.view import notice
 from thinkaloud.core.view.translate import catalog, read_catalog, translate
 
 LANGUAGES = sorted(path.stem for path in CATALOGS.glob("*.po"))
@@ -161,6 +163,36 @@ def test_error_keeps_its_wording_and_its_english_text() -> None:
     assert str(error) == "There is no user 'ana'. Check the name, or add the user first."
     assert error.wording.fields == {"name": "'ana'"}
     assert str(Refused(wording=error.wording)) == str(error)
+
+
+def test_stored_failure_is_shown_in_any_language_and_an_old_one_in_english() -> None:
+    reason = Wording("connection refused. Check base_url and that the server is running.")
+    template = "Cannot reach {provider} at {origin}: {reason}"
+    failed = TurnFailed.of(
+        "unreachable", Wording(template, provider="vllm", origin="http://x", reason=reason)
+    )
+    stored = msgspec.json.encode(Entry(1, failed))
+    old = msgspec.json.encode(Entry(1, TurnFailed("unreachable", failed.message)))
+    portuguese = (
+        "A resposta falhou: Não foi possível alcançar vllm em http://x: a conexão foi recusada. Verifique "
+        "base_url e se o servidor está em execução."
+    )
+    for line, text in ((stored, portuguese), (old, f"A resposta falhou: {failed.message}")):
+        turn = Turn()
+        for entry in (Entry(0, TurnStarted()), msgspec.json.decode(line, type=Entry)):
+            apply(turn, entry)
+        assert notice(turn, "pt-BR") == text
+        assert notice(turn, "en-US") == f"The answer failed: {failed.message}"
+
+
+def test_change_of_the_texts_reaches_all_fields() -> None:
+    """A key that an error quotes is masked in its fields too."""
+    inner = Wording("No such user: {name}", name="sk-1")
+    wording = Wording("{a} sk-1 {inner}", a="x sk-1", inner=inner).map(
+        lambda text: text.replace("sk-1", "***")
+    )
+    assert "sk-1" not in msgspec.json.encode(wording).decode()
+    assert str(wording) == "x *** *** No such user: ***"
 
 
 def test_wording_that_is_nested_too_deeply_is_refused() -> None:
