@@ -143,7 +143,8 @@ def turn_as_json(turn: Turn) -> dict[str, object]:
     return {
         **msgspec.structs.asdict(gateway_answer(turn)),
         "thinking": thinking_block(turn),
-        "outcome": None if turn.outcome is None else msgspec.structs.asdict(turn.outcome),
+        "outcome": turn.outcome
+        and {"ending": "", "cause": "", "message": "", **msgspec.to_builtins(turn.outcome)},
         "usage": msgspec.structs.asdict(turn.usage),
         "notices": turn.notices,
         "dialect": turn.dialect,

@@ -75,7 +75,6 @@ class OutcomeFields(msgspec.Struct):
     ending: str | None = None
     cause: str | None = None
     message: Text | None = None
-    wording: Wording | None = None
 
 
 class Counts(msgspec.Struct):
@@ -194,7 +193,7 @@ class Reader:
         cause = outcome.cause or ""
         lost = outcome.ending == "cut_off" and cause == "cut_off"
         if outcome.ending == "failed" or lost:
-            self._emitter.fail(cause or "failed", Wording.received(outcome.message or "", outcome.wording))
+            self._emitter.fail(cause or "failed", Wording.received(outcome.message or "", None))
             return
         finish = _FINISH_BY_ENDING.get(outcome.ending or "", Finish.STOP)
         self._emitter.finish(finish, cause)
