@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
-CHECK_ARGS ?= -n auto
+# These tests wait for nothing, so more workers than processors would only import them once more.
+CHECK_ARGS ?= -n $(shell getconf _NPROCESSORS_ONLN)
 UPGRADE ?=
 FAULTS ?=
 export PYTHON
@@ -20,7 +21,7 @@ RULES := tests/languages $(patsubst %,tests/test_%.py,behaviour contracts projec
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core languages manual docs bench behaviour lock release clean
-.PHONY: .check-core .lint-python .lint-web .test-element
+.PHONY: .check-core .compile-tests .lint-python .lint-web .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,12 +43,16 @@ check: .venv/.dev ## lint Python, and run the tests of the pure packages and of 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core, and some on every other Python
-	@$(MAKE) --no-print-directory --jobs 2 .lint-python .lint-web .test-element
+	@$(MAKE) --no-print-directory --jobs 2 .lint-python .compile-tests .lint-web .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
 	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
 	  $(BIN)/python -m pytest -p tests.second_run --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
 	  $(BIN)/coverage report > /dev/null; }
 	@$(BIN)/python scripts/pythons.py $(CORE)
+
+# pytest rewrites the asserts of a test file when it first imports it, and keeps the result: here once, not in each worker.
+.compile-tests: .venv/.dev
+	@$(BIN)/pytest --collect-only --quiet -p no:xdist > .collected-tests || { tail -n 50 .collected-tests >&2; exit 1; }
 
 test-all: export ALL_CASES = 1
 test-all: export JOURNEYS = 20
@@ -125,7 +130,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .collected-tests .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.

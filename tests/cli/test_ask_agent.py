@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
 from tests.cli.environment import UserHome, running_simulator, wait_until
+from tests.cli.forked_command import ForkedCommand
 from tests.patience import PATIENCE_S, until_asleep
 
 import thinkaloud.builtin
@@ -25,7 +26,6 @@ from thinkaloud.cli.approvals import approved_tools
 from thinkaloud.core.canon import Refused
 from thinkaloud.simulators import Simulator
 
-COMMAND = [sys.executable, "-m", "thinkaloud"]
 MODEL = "deepseek/deepseek-v4-pro"
 PUZZLE = "make 24 from 4 7 8 8"
 Output = pytest.CaptureFixture[str]
@@ -416,19 +416,10 @@ class PtyTerminal:
     """A command that runs on a pseudo-terminal."""
 
     def __init__(self, words: list[str], stdin: bytes | None = None) -> None:
-        own = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
-        own += "os.execv(sys.executable, [sys.executable, '-m', 'thinkaloud', *sys.argv[1:]])"
         self._screen, screen = os.openpty()
-        self._run = subprocess.Popen(
-            [sys.executable, "-c", own, *words],
-            stdin=screen if stdin is None else subprocess.PIPE,
-            stdout=screen,
-            stderr=screen,
-            start_new_session=True,
-        )
+        self._run = ForkedCommand(*words, terminal=screen, piped=stdin is not None)
         os.close(screen)
         if stdin is not None:
-            assert self._run.stdin
             self._run.stdin.write(stdin)
             self._run.stdin.close()
         self.screen_text = ""
@@ -450,7 +441,8 @@ class PtyTerminal:
         os.write(self._screen, text.encode())
 
     def code(self) -> int:
-        code = self._run.wait(PATIENCE_S)
+        code = self._run.wait()
+        self._run.close()
         try:
             while more := os.read(self._screen, 4096):
                 self.screen_text += more.decode().replace("\r\n", "\n")
@@ -548,16 +540,12 @@ def test_ctrl_backslash_asks_for_the_answer_now(agents: UserHome) -> None:
 @pytest.mark.parametrize("form", ["plain", "json"])
 def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
     with deepseek(agents, call("shop_whoami"), call("shop_forever")) as server:
-        run = subprocess.Popen(
-            [*COMMAND, "ask", "--agent", "smith", "--approve", "all", "--format", form, "Wait."],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        run = ForkedCommand("ask", "--agent", "smith", "--approve", "all", "--format", form, "Wait.")
         wait_until(lambda: len(server.requests) == 2)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         until_asleep(run.pid)  # the tool was called
         run.send_signal(signal.SIGINT)
-        out, err = (body.decode() for body in run.communicate(timeout=PATIENCE_S))
+        out, err = run.communicate()
     assert (run.returncode, "Traceback" in err) == (130, False)
     assert len(children) == 1
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]

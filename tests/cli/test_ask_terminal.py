@@ -3,10 +3,9 @@
 import io
 import os
 import pty
+import re
 import select
 import signal
-import subprocess
-import sys
 import termios
 import time
 import tomllib
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.cli.environment import UserHome
+from tests.cli.forked_command import ForkedCommand
 from tests.patience import PATIENCE_S
 
 from thinkaloud.core.canon import (
@@ -30,10 +30,6 @@ from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
 
 SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
 ANSWER = "= 952"
-_START = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "os.execv(sys.executable, [sys.executable, '-m', 'thinkaloud', *sys.argv[1:]])"
-)
 
 
 class Terminal:
@@ -42,14 +38,8 @@ class Terminal:
     def __init__(self, *words: str, **environ: str) -> None:
         self._controller, self.screen = pty.openpty()
         self.mode_before = termios.tcgetattr(self.screen)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, *words],
-            stdin=self.screen,
-            stdout=self.screen,
-            stderr=self.screen,
-            start_new_session=True,
-            env={**os.environ, "TERM": "xterm", **environ},
-        )
+        environment = {**os.environ, "TERM": "xterm", **environ}
+        self.process = ForkedCommand(*words, env=environment, terminal=self.screen)
         self.output = ""
 
     def read(self) -> None:
@@ -77,7 +67,8 @@ class Terminal:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(PATIENCE_S)
+        self.process.wait()
+        self.process.close()
         os.close(self.screen)
         os.close(self._controller)
 
@@ -112,6 +103,7 @@ def test_r114_one_key_hides_and_shows_thoughts_while_ask_runs(start: Start, home
     terminal.press("T")
     terminal.wait_for(lambda: ANSWER in terminal.output and terminal.process.poll() is not None)
     shown = terminal.output[terminal.output.index("Thinking blocks: shown") :]
+    shown = re.sub("\x1b\\[[0-9;]*m", "", shown)  # each piece that is shown live has its own colour
     assert "6 + 3 = 9 leaves" in shown, "what came while thoughts were hidden is lost"
     assert terminal.restored
     settings = tomllib.loads((home.folder / "config.toml").read_text())
@@ -146,7 +138,7 @@ def exit_code_after(start: Start, number: signal.Signals) -> int:
     os.kill(terminal.process.pid, number)
     terminal.wait_for(lambda: terminal.process.poll() is not None)
     assert terminal.restored
-    return int(terminal.process.returncode)
+    return terminal.process.returncode
 
 
 def test_ctrl_z_restores_the_terminal_and_continues(start: Start) -> None:

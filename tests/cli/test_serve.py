@@ -21,6 +21,7 @@ from platformdirs.api import PlatformDirsABC
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 from tests.cli.environment import UserHome, running_simulator
+from tests.cli.forked_command import ForkedCommand
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main, settings
@@ -31,20 +32,13 @@ from thinkaloud.gateway.store.engine.file_lock import lock_path
 COMMAND = [sys.executable, "-m", "thinkaloud"]
 TOKEN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
 Output = pytest.CaptureFixture[str]
-Run = subprocess.Popen[str]
+Run = ForkedCommand
 
 
 @contextmanager
 def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
     """Run the gateway and yield its process and address; kill it if the test has not stopped it."""
-    with subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    ) as run:
-        assert run.stdout
+    with ForkedCommand("serve", "--port", "0", *words, env={**os.environ, **environment}) as run:
         try:
             yield run, run.stdout.readline().strip()
         finally:
@@ -116,7 +110,6 @@ def test_logs_are_json_without_a_terminal(home: UserHome) -> None:
 
 def test_serve_writes_the_start_token_to_a_private_file_and_not_to_a_log(home: UserHome) -> None:
     with serving("--auth", "token") as (run, url):
-        assert run.stderr
         path = lock_path(database_path())
         announcement = ""
         while str(path) not in announcement:
@@ -284,9 +277,19 @@ def test_missing_flet_error_gives_the_install_command(home: UserHome, tmp_path: 
 def test_serve_works_without_uvloop(home: UserHome, tmp_path: Path) -> None:
     """Windows lacks it."""
     (tmp_path / "uvloop.py").write_text("raise ModuleNotFoundError('no uvloop', name='uvloop')")
-    with serving(PYTHONPATH=str(tmp_path)) as (run, url):
-        assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
-        assert stopped(run)[0] == 0
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    ) as run:
+        assert run.stdout
+        url = run.stdout.readline().strip()
+        try:
+            assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
+        finally:
+            run.send_signal(signal.SIGINT)
+    assert run.returncode == 0
 
 
 def test_serve_warns_that_traffic_is_not_encrypted(home: UserHome) -> None:

@@ -3,20 +3,18 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.cli.environment import UserHome, running_simulator, wait_until
+from tests.cli.forked_command import ForkedCommand
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
 from thinkaloud.simulators import Simulator
 
-COMMAND = [sys.executable, "-m", "thinkaloud"]
 MODEL = "deepseek/deepseek-v4-pro"
 ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e"
 Output = pytest.CaptureFixture[str]
@@ -50,11 +48,9 @@ def ask(capsys: Output, *arguments: str) -> dict[str, str]:
 
 
 @contextmanager
-def started(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
+def started(*arguments: str) -> Iterator[ForkedCommand]:
     """Start a command, and kill it at the end of the block if it still runs."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with ForkedCommand(*arguments) as process:
         try:
             yield process
         finally:
@@ -296,13 +292,10 @@ def test_killed_ask_keeps_what_was_shown(home: UserHome, capsys: Output) -> None
     with running_simulator("deepseek", script) as simulator:
         home.use_simulators(simulator)
         home.set_keys("deepseek")
-        process = subprocess.Popen(
-            [*COMMAND, "ask", "-m", MODEL, "--format", "ndjson", "Go"], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
+        process = ForkedCommand("ask", "-m", MODEL, "--format", "ndjson", "Go")
         shown = [json.loads(process.stdout.readline()) for _ in range(20)]
         process.kill()
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate()
     turn = json.loads(run(capsys, "show", "latest", "--json")[0])["turns"][0]
     assert turn["state"] == "interrupted"
     text = "".join(entry["event"].get("text", "") for entry in shown)
@@ -314,15 +307,8 @@ def test_ask_uses_the_running_gateway_and_names_it_when_a_key_is_missing(
     home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = {name: value for name, value in os.environ.items() if name != "DEEPSEEK_API_KEY"}
-    gateway = subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environ,
-    )
+    gateway = ForkedCommand("serve", "--port", "0", env=environ)
     try:
-        assert gateway.stdout is not None
         url = gateway.stdout.readline().strip()
         _, err = run(capsys, "ask", "-m", MODEL, "Hi", code=2)
         assert f"The gateway at {url} answers" in err
@@ -331,6 +317,6 @@ def test_ask_uses_the_running_gateway_and_names_it_when_a_key_is_missing(
         _, err = run(capsys, "sessions", "--server", "http://127.0.0.1:9", code=1)
         assert "No connection to the gateway at http://127.0.0.1:9" in err
     finally:
-        gateway.terminate()
-        gateway.communicate(timeout=PATIENCE_S)
+        gateway.send_signal(signal.SIGTERM)
+        gateway.communicate()
     wait_until(lambda: gateway.poll() is not None)

@@ -2,21 +2,26 @@
 
 `make integrations` runs it: the packages are large, so it is no part of `make test`. The element is packed
 and unpacked as an app would install it. The table in `web/integrations/README.md` says what passed.
+
+A build may take as long as the machine needs. One that hangs is recognized by the processor time that it
+does not use.
 """
 
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -28,7 +33,6 @@ from tests.web.site import WEB
 FOLDER = WEB / "integrations"
 TABLE = FOLDER / "README.md"
 MARKS = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- end -->)", re.DOTALL)
-BUILD_S = 900
 QUIET = {"NEXT_TELEMETRY_DISABLED": "1", "NUXT_TELEMETRY_DISABLED": "1"}
 BAD = ("error", "warning")
 
@@ -53,6 +57,31 @@ APPS = (
 )
 AI_SDK = ("ai-5", "ai", "ai-7")
 
+# Holds a streamed answer before the end of its thought, so that a slow machine sees the thought as well.
+HOLD_STREAM = """
+const send = window.fetch;
+const thought = new Promise(resolve => { window.endThought = resolve; });
+window.fetch = async (...request) => {
+  const response = await send(...request);
+  if (!response.headers.get("content-type")?.includes("event-stream")) return response;
+  let rest = "";
+  const hold = new TransformStream({
+    async transform(text, stream) {
+      const events = (rest + text).split("\\n\\n");
+      rest = events.pop();
+      for (const event of events) {
+        if (event.includes("reasoning-end")) await thought;
+        stream.enqueue(`${event}\\n\\n`);
+      }
+    },
+  });
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(hold);
+  return new Response(body.pipeThrough(new TextEncoderStream()), response);
+};
+"""
+
+pytestmark = pytest.mark.timeout(0)
+
 rows: list[str] = []
 
 
@@ -62,18 +91,49 @@ def node_binary(name: str) -> str:
     return path
 
 
-def run(*command: str, folder: Path = FOLDER, timeout: float = BUILD_S) -> str:
-    completed = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | QUIET,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert completed.returncode == 0, f"{' '.join(command)}:\n{completed.stdout}{completed.stderr}"
-    return completed.stdout
+class Progress:
+    """Fails once no process of a group has used the processor for as long as a test waits for anything."""
+
+    def __init__(self, group: int) -> None:
+        self._group = group
+        self._used: list[str] = []
+        self._used_at = time.monotonic()
+
+    def check(self) -> None:
+        listed = subprocess.run(
+            ["ps", "-A", "-o", "pgid=,pid=,time="], capture_output=True, text=True, check=True
+        )
+        used = [line for line in listed.stdout.splitlines() if line.split()[0] == str(self._group)]
+        if used != self._used:
+            self._used = used
+            self._used_at = time.monotonic()
+        assert time.monotonic() - self._used_at < PATIENCE_S, f"it does nothing any more: {used}"
+
+
+@contextmanager
+def running(*command: str, folder: Path = FOLDER, **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    """A program that ends, with all that it started, when the block does."""
+    with subprocess.Popen(command, cwd=folder, text=True, start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):  # it has ended, and nothing of it is left
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def run(*command: str, folder: Path = FOLDER) -> str:
+    """What a program prints until it ends; it must succeed."""
+    with TemporaryFile("w+", encoding="utf-8") as output:
+        environment = os.environ | QUIET
+        with running(*command, folder=folder, env=environment, stdout=output) as process:
+            progress = Progress(process.pid)
+            while process.poll() is None:
+                progress.check()
+                time.sleep(0.5)
+        output.seek(0)
+        printed = output.read()
+    assert process.returncode == 0, f"{' '.join(command)}:\n{printed}"
+    return printed
 
 
 def versions(packages: tuple[str, ...]) -> str:
@@ -111,26 +171,23 @@ def started(app: App) -> Iterator[str]:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     environment = os.environ | QUIET | {"PORT": str(port), "HOST": "127.0.0.1", "HOSTNAME": "127.0.0.1"}
-    with subprocess.Popen([node_binary("node"), *app.start], cwd=FOLDER, env=environment) as process:
-        try:
-            url = f"http://127.0.0.1:{port}"
-            wait_for(url, process)
-            yield url
-        finally:
-            process.terminate()
+    url = f"http://127.0.0.1:{port}"
+    with running(node_binary("node"), *app.start, env=environment) as process:
+        wait_for(url, process)
+        yield url
 
 
-def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        assert process.poll() is None, "the app stopped"
+def wait_for(url: str, process: "subprocess.Popen[str]") -> None:
+    progress = Progress(process.pid)
+    while process.poll() is None:
         try:
             urlopen(url, timeout=PATIENCE_S).close()
         except URLError:
+            progress.check()
             time.sleep(0.1)
         else:
             return
-    pytest.fail(f"{url} does not answer")
+    pytest.fail("the app stopped")
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
@@ -143,6 +200,7 @@ def test_server_rendered_app_shows_thinking(browser: Browser, app: App) -> None:
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda message: complaints.append(message.text) if message.type in BAD else None)
+        page.add_init_script(HOLD_STREAM)
         page.goto(url)
         stored, streamed = page.locator("thinking-block").first, page.locator("thinking-block").last
         expect(stored).to_have_attribute("status", "done")
@@ -150,6 +208,7 @@ def test_server_rendered_app_shows_thinking(browser: Browser, app: App) -> None:
         expect(stored.locator(".body strong")).to_have_text("ten minutes")
         page.get_by_role("button", name="Ask").click()
         expect(streamed.locator(".summary .label")).to_contain_text("Thinking")
+        page.evaluate("() => window.endThought()")
         expect(page.locator("main")).to_contain_text("The train leaves at 18:32.")
         expect(streamed).to_have_attribute("status", "done")
         assert streamed.evaluate("block => block.text") == "I look up the timetable."

@@ -33,7 +33,7 @@ class ChatPilot:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, f"never: {what}\n{self.text}"
-            await self.pilot.pause(0.01)
+            await self.pilot.pause(0.02)
 
     async def sees(self, *texts: str) -> None:
         """Wait until all these texts are on the screen."""
@@ -77,7 +77,7 @@ def run_chat(
 
     async def run() -> ChatApp:
         memory = backend or MemoryBackend()
-        app = ChatApp(memory, options or ChatOptions(gateway_check_s=0.05))
+        app = ChatApp(memory, options or ChatOptions())
         async with app.run_test(size=size, notifications=True) as pilot:
             chat_pilot = ChatPilot(app, pilot, memory)
             await chat_pilot.until(

@@ -364,7 +364,7 @@ def test_call_is_approved_or_denied_with_its_arguments_shown(
         turn.say(ApprovalSettled(0, granted))
         await chat.until(lambda: not bar.asked and chat.chat.composer.area.has_focus)
 
-    run_chat(act, options=ChatOptions(language=locale, gateway_check_s=0.05))
+    run_chat(act, options=ChatOptions(language=locale))
 
 
 @pytest.mark.parametrize("locale", ["en-US", "pt-BR"])
@@ -380,7 +380,7 @@ def test_words_typed_at_an_approval_go_to_the_prompt(text: str, locale: str, arm
         assert chat.chat.composer.area.has_focus
         assert not chat.called("approve")
 
-    run_chat(act, options=ChatOptions(language=locale, gateway_check_s=0.05))
+    run_chat(act, options=ChatOptions(language=locale))
 
 
 def test_keys_typed_into_the_prompt_do_not_approve_a_call() -> None:
@@ -527,7 +527,7 @@ def test_lost_gateway_is_shown_and_the_turn_goes_on_when_it_is_back() -> None:
         chat.backend.last_turn().answer("t", "Here I am")
         await chat.sees("Here I am")
 
-    run_chat(act)
+    run_chat(act, options=ChatOptions(gateway_check_s=0.05))
 
 
 def test_export_writes_a_file_and_asks_before_replacing_one(tmp_path: Path) -> None:

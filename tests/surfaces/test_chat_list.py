@@ -1,9 +1,12 @@
 """The list of sessions in the chat: which one is highlighted, how it is drawn, and how to leave it."""
 
+import msgspec
 import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
+from textual.widgets import Static
 
+from thinkaloud.surfaces.chat.backend import SessionInfo
 from thinkaloud.surfaces.tui.screens.app import ChatOptions
 from thinkaloud.surfaces.tui.screens.session_list import SessionList
 
@@ -41,6 +44,39 @@ def test_list_highlights_the_open_session_not_the_one_used_before() -> None:
         assert sessions.highlighted_session == opened.id  # drawing the list again moves nothing
 
     run_chat(act, backend=backend, options=ChatOptions(session=opened.id, gateway_check_s=0.05))
+
+
+def test_sessions_that_are_read_again_unchanged_are_not_drawn_again() -> None:
+    class CountingBackend(MemoryBackend):
+        reads = 0
+
+        async def sessions(self, *, after: str = "", limit: int = 50) -> tuple[list[SessionInfo], str]:
+            self.reads += 1
+            return await super().sessions(after=after, limit=limit)
+
+    backend = CountingBackend()
+    opened = backend.add_session("Sums", [("q", "t", "The answer")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("The answer")
+        await chat.settles()
+
+        def drawn() -> list[object]:
+            title = chat.chat.query_one("#title", Static)
+            return [title.content, *(option.prompt for option in chat.chat.query_one(SessionList).options)]
+
+        before, reads = drawn(), backend.reads
+        await chat.until(lambda: backend.reads > reads + 2, "read again")
+        assert [id(content) for content in drawn()] == [id(content) for content in before]
+        backend.rows[opened.id] = msgspec.structs.replace(opened, title="Differences")
+        await chat.sees("Differences")
+
+    run_chat(
+        act,
+        backend=backend,
+        options=ChatOptions(session=opened.id, gateway_check_s=0.05),
+        size=(120, 20),
+    )
 
 
 @pytest.mark.parametrize("preset", ["default", "trace"])

@@ -186,7 +186,7 @@ def _shown(name: str, locale: str, size: tuple[int, int], picture: Path | None =
         if picture is not None:
             picture.write_text(chat.app.export_screenshot(), encoding="utf-8")
 
-    options = ChatOptions(session="s5", language=locale, gateway_check_s=0.05)
+    options = ChatOptions(session="s5", language=locale, gateway_check_s=0.05 if name == "lost" else 5)
     run_chat(act, backend=_backend(), options=options, size=size)
     return texts[0]
 

@@ -412,7 +412,7 @@ def test_waiting_question_is_sent_when_the_gateway_is_back() -> None:
         await chat.until(lambda: len(_prompts(chat)) == 2, "asked again")
         assert _prompts(chat) == ["First", "Second"]
 
-    run_chat(act, backend=LosingBackend())
+    run_chat(act, backend=LosingBackend(), options=ChatOptions(gateway_check_s=0.05))
 
 
 def test_waiting_question_is_sent_after_a_turn_that_ended_while_it_was_refused() -> None:

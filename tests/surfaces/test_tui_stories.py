@@ -71,7 +71,10 @@ class ScreenStory:
         shown_open = panel.screen_text().splitlines()[keys.index(header)] if header in keys else ""
         if header in keys and open is not (shown_open.lstrip()[:1] == "▼" or shown_open.endswith("⌄")):
             row = next(y for y in range(panel.row_count) if _section_key(panel, y) == header)
+            before = dict(panel.choices)
             assert await pilot.click(panel, offset=(3, row))
+            while panel.choices == before:  # a busy machine looks idle before the click has arrived
+                await pilot.pause(0.02)
         else:
             panel.choose(key, open)
 

@@ -61,11 +61,14 @@ window.__ran = 0;
 
 
 # Gateways are forked from a process that has imported everything, for which each would need two seconds.
+# There is one such process for all tests of a run, and the list that is set last counts.
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(
     [
         "alembic.command",
         "tests.patient_gateway",
+        "thinkaloud.builtin.server",
+        "thinkaloud.cli.commands.ask_turn",
         "thinkaloud.cli.commands.serve",
         "thinkaloud.cli.parser",
         "thinkaloud.gateway.server.http.app",

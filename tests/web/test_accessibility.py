@@ -242,16 +242,17 @@ def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> 
     options = {"color_scheme": scheme, "bypass_csp": True, "reduced_motion": "reduce"}
     with patient_context(browser, **options) as context:
         page = context.new_page()
+        page.goto(f"{site.url}/?lang={lang}")
+        page.wait_for_function("() => window.ready")
+        page.evaluate(
+            "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
+            "stage.prepend(title); }"
+        )
+        page.evaluate(AXE.read_text(encoding="utf-8"))
         for state, (events, options) in STATES.items():
-            page.goto(f"{site.url}/?lang={lang}")
-            page.wait_for_function("() => window.ready")
-            page.evaluate(
-                "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
-                "stage.prepend(title); }"
-            )
             show_block(page, events, id="block", **options)
-            page.evaluate(AXE.read_text(encoding="utf-8"))
             assert page.evaluate(RULES) == [], state
+            page.evaluate("() => block.remove()")
 
 
 @pytest.mark.parametrize("options", [{"forced_colors": "active"}], ids=["forced"])

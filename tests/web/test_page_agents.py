@@ -238,3 +238,14 @@ def test_assistants_deeper_than_three_levels_open_in_the_side_panel(
     expect(beside).to_be_visible()
     page.keyboard.press("Alt+n")
     expect(beside).to_have_count(0)
+
+
+def test_new_agent_is_within_reach_in_a_low_window(browser: Browser, gateway: GatewayProcess) -> None:
+    """The list is longer than the dialog, and its button does not go out of sight with it."""
+    for name in ("Puzzler", "Close reader"):
+        gateway.call("/api/agents", {"name": name, "model": "builtin/solver"})
+    with open_visit(browser, gateway.url, viewport={"width": 800, "height": 400}) as visit:
+        page = visit.open("")
+        page.get_by_role("button", name="Conversations and settings").click()
+        page.get_by_role("button", name="Agents", exact=True).click()
+        expect(page.get_by_role("button", name="New agent")).to_be_in_viewport(ratio=1)

@@ -323,6 +323,8 @@ def test_legend_of_the_chart_has_a_day_where_the_mouse_is(visit: PageVisit) -> N
     assert page.locator(".figure-plot .u-series").nth(1).evaluate(colon) == "none"
     page.hover(".figure-plot .u-over")
     expect(day).to_be_visible()
+    page.hover(".figure-plot .u-legend")  # below the chart there is no day
+    expect(day).to_be_hidden()
 
 
 def test_figures_have_an_address_and_a_language(browser: "Browser", gateway: GatewayProcess) -> None:

@@ -1,6 +1,7 @@
 """Questions that are sent while an answer is on its way: they wait, can be changed, and are asked once."""
 
 import base64
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,17 +13,32 @@ from tests.web.chat_page import (
     PageVisit,
     ask,
     block_events,
+    change_language,
     open_visit,
     wait_for_answers,
 )
 from tests.web.page_screenshots import PIXEL
 from tests.web.test_page_features import give_files
-from tests.web.test_page_races import DelayedRequests
+from tests.web.test_page_races import DelayedRequests, exchanges, stir
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WITHOUT_LOCKS = "Object.defineProperty(Navigator.prototype, 'locks', {value: undefined})"
+
+IN_THE_BACKGROUND = "Object.defineProperty(document, 'hidden', {get: () => true})"
+"""A window that nobody sees asks the gateway for nothing every few seconds: what is not sent then stays."""
+
+
+@pytest.fixture
+def english_again(gateway: GatewayProcess) -> Iterator[None]:
+    """Gives the gateway its language back, which a test changes on the page."""
+    yield
+    gateway.call("/api/preferences", {"language": "en-US"}, "PUT")
+
+
+def session_of(page: "Page") -> str:
+    return str(page.evaluate("() => location.hash.slice(1)"))
 
 
 def questions(gateway: GatewayProcess, page: "Page") -> list[str]:
@@ -64,6 +80,13 @@ def test_question_sent_while_a_turn_runs_waits_and_is_asked_after_it(
     wait_for_answers(page, 3)
     expect(page.locator(".queue")).to_be_hidden()
     assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 1 + 1", "how much is 3 + 30\nplease"]
+
+
+def test_long_waiting_question_is_not_cut_within_an_emoji(visit: PageVisit) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, "x" * 299 + "😀😀")
+    expect(page.locator(".queue-text")).to_have_text("x" * 299 + "😀")
 
 
 def test_waiting_question_stays_after_a_stopped_turn_until_it_is_sent(
@@ -306,3 +329,177 @@ def test_full_storage_is_told_when_a_question_waits(visit: PageVisit) -> None:
     expect(page.locator(".toast")).to_contain_text("This browser could not store the waiting questions")
     wait_for_answers(page, 2)
     expect(page.locator(".queue")).to_be_hidden()
+
+
+@pytest.mark.usefixtures("english_again")
+@pytest.mark.parametrize("removed", [False, True], ids=["waiting", "removed elsewhere"])
+def test_edit_of_a_waiting_question_stays_open_in_another_language(
+    visit: PageVisit, gateway: GatewayProcess, removed: bool
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    edit_waiting_question(page, "how much is 2 + 3")
+    give_files(page, "paste", ".queue textarea", shot__png=base64.b64decode(PIXEL))
+    expect(page.locator(".queue .attachment")).to_have_count(1)
+    page.locator(".queue textarea").evaluate("field => field.setSelectionRange(3, 8)")
+    if removed:
+        other = visit.open(session_of(page))
+        other.get_by_role("button", name="Remove the waiting question").click()
+        expect(other.locator(".queue")).to_be_hidden()
+        other.close()
+        wait_for_answers(page)
+    change_language(page, "pt-BR")
+    field = page.locator(".queue textarea")
+    expect(field).to_have_value("how much is 2 + 3")
+    expect(page.locator(".queue").get_by_role("button", name="Salvar")).to_be_visible()
+    expect(page.locator(".queue .attachment")).to_have_count(1)
+    assert field.evaluate("field => [field.selectionStart, field.selectionEnd]") == [3, 8]
+    field.press("Enter")
+    if removed:
+        page.locator(".queue").get_by_role("button", name="Enviar").click()
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, "how much is 2 + 3"]
+    (*_, question, _) = gateway.call(f"/api/sessions/{session_of(page)}/messages")["items"]
+    assert [image["data"] for image in question["images"]] == [PIXEL]
+
+
+@pytest.mark.usefixtures("english_again")
+def test_refused_question_is_in_the_message_box_of_another_language(visit: PageVisit) -> None:
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    page.fill("#message", QUICK_QUESTION)
+    give_files(page, "paste", shot__png=base64.b64decode(PIXEL))
+    page.locator(".attachment").wait_for()
+    page.locator("#message").press("Enter")
+    delayed.wait()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    with page.expect_response(lambda response: response.request.method == "PUT"):
+        page.get_by_label("Language").select_option("pt-BR")
+    delayed.routes[0].fulfill(status=400, json={"error": {"code": "invalid", "message": "Not today."}})
+    expect(page.get_by_role("button", name="Configurações", exact=True)).to_be_visible()
+    expect(page.locator("#message")).to_have_value(QUICK_QUESTION)
+    expect(page.locator(".composer .attachment")).to_have_count(1)
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["by hand", "from the list"])
+def test_turn_that_ends_before_its_request_is_answered_lets_the_next_question_go(
+    visit: PageVisit, gateway: GatewayProcess, waiting: bool
+) -> None:
+    visit.context.add_init_script(IN_THE_BACKGROUND)
+    page = visit.open(
+        gateway.import_events("Here", [{"type": "turn.ended", "finish": "stop"}], model="solver")
+    )
+    wait_for_answers(page)
+    if waiting:
+        start_slow_turn(page)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, QUICK_QUESTION)
+    delayed.wait()
+    ask(page, "how much is 6 + 6")
+    expect(page.locator(".queue li")).to_have_count(1 + waiting)
+    response = delayed.routes[0].fetch()  # it got through, and the answer is on its way
+    stir(page, session_of(page))
+    exchanges(page, 2 + waiting)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator(".reply-foot")).to_have_count(2 + waiting)
+    delayed.delaying = False
+    delayed.routes[0].fulfill(response=response)
+    wait_for_answers(page, 3 + waiting)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page)[-2:] == [QUICK_QUESTION, "how much is 6 + 6"]
+
+
+@pytest.mark.parametrize(
+    "path", ["**/turns", "**/api/sessions/*?limit=1"], ids=["turn running", "unavailable"]
+)
+def test_waiting_question_that_cannot_be_sent_yet_goes_on_waiting(
+    visit: PageVisit, gateway: GatewayProcess, path: str
+) -> None:
+    """Another device was faster, or the gateway is not there for a moment."""
+    visit.context.add_init_script(IN_THE_BACKGROUND)
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    delayed = DelayedRequests(page, path, "POST" if path == "**/turns" else "GET")
+    delayed.wait()
+    delayed.delaying = False
+    status, code = (409, "turn_running") if path == "**/turns" else (503, "unavailable")
+    delayed.routes[0].fulfill(status=status, json={"error": {"code": code, "message": "Not now."}})
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    expect(page.locator(".error-card, .toast.bad")).to_have_count(0)
+    assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION]
+
+
+def test_waiting_question_whose_request_is_cut_off_by_a_reload_is_asked_once(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open()
+    start_slow_turn(page)
+    ask(page, SLOW_PUZZLE)
+    page.locator(".queue li").wait_for()
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    delayed.wait()
+    other = visit.open(session_of(page))
+    expect(other.get_by_role("button", name="Edit the waiting question")).to_be_disabled()
+    other.close()
+    delayed.routes[0].fetch()  # it got through, and nobody sees the answer
+    delayed.delaying = False
+    page.reload()
+    page.wait_for_selector(".exchange[aria-busy=true]")
+    expect(page.locator(".queue")).to_be_hidden()
+    assert page.locator(".exchange[aria-busy=true]").count() == 1, "the turn still runs"
+    wait_for_answers(page, 2)
+    assert questions(gateway, page) == [SLOW_PUZZLE, SLOW_PUZZLE]
+
+
+@pytest.mark.parametrize("new", [False, True], ids=["open", "new"])
+def test_question_behind_a_refused_one_is_sent_by_a_person(
+    visit: PageVisit, gateway: GatewayProcess, new: bool
+) -> None:
+    ended = {"type": "turn.ended", "finish": "stop"}
+    page = visit.open("" if new else gateway.import_events("Here", [ended], model="solver"))
+    if not new:
+        wait_for_answers(page)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, "not this one")
+    delayed.wait()
+    ask(page, SLOW_PUZZLE)
+    page.locator(".queue li").wait_for()
+    delayed.delaying = False
+    delayed.routes[0].fulfill(status=400, json={"error": {"code": "invalid", "message": "Not today."}})
+    expect(page.locator("#message")).to_have_value("not this one")
+    with page.expect_response("**/api/sessions?pinned=false&limit=40"):  # the page looks for what is new
+        pass
+    expect(page.locator(".queue")).to_contain_text("Not sent yet: waits until you press Send")
+    page.locator(".queue").get_by_role("button", name="Send").click()
+    page.wait_for_selector(".exchange[aria-busy=true]")
+    expect(page.locator(".queue")).to_be_hidden()
+    assert page.locator(".exchange[aria-busy=true]").count() == 1, "the turn still runs"
+    wait_for_answers(page, 1 if new else 2)
+    assert questions(gateway, page)[-1] == SLOW_PUZZLE
+
+
+def test_waiting_question_is_sent_in_its_conversation_after_the_reader_came_back(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """The reader goes to another conversation and back while the question is about to be sent."""
+    visit.context.add_init_script(IN_THE_BACKGROUND)
+    page = visit.open()
+    start_slow_turn(page)
+    session = session_of(page)
+    ask(page, QUICK_QUESTION)
+    page.locator(".queue li").wait_for()
+    delayed = DelayedRequests(page, f"**/api/sessions/{session}?limit=1")
+    delayed.wait()
+    go_to(page, "")
+    page.wait_for_selector(".puzzle")
+    go_to(page, session)
+    delayed.wait(2)
+    delayed.release()
+    wait_for_answers(page, 2)
+    expect(page.locator(".queue")).to_be_hidden()
+    assert questions(gateway, page) == [SLOW_PUZZLE, QUICK_QUESTION]

@@ -177,6 +177,31 @@ def test_a_question_that_fails_is_given_back_where_it_was_asked(
     assert page.input_value("#message") == "only here"
 
 
+def test_question_on_its_way_is_not_shown_in_another_conversation(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """The reader leaves before the page shows that it is being sent."""
+    first_session = keep_session(gateway, "Here", ("one", "", "1"))
+    second_session = keep_session(gateway, "There", ("two", "", "2"))
+    page = visit.open(first_session)
+    exchanges(page, 1)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    page.fill("#message", "only here")
+    page.evaluate(
+        """async id => {
+          document.querySelector(".composer").requestSubmit();
+          await new Promise(resolve => setTimeout(resolve));
+          location.hash = id;
+        }""",
+        second_session,
+    )
+    page.wait_for_selector(".answer >> text=2")
+    delayed.wait()
+    page.evaluate("() => new Promise(resolve => setTimeout(resolve, 300))")  # after the timer of the page
+    expect(page.locator(".sending")).to_have_count(0)
+    delayed.release()
+
+
 def test_question_sent_while_a_conversation_loads_is_asked_in_it(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:
@@ -372,6 +397,46 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     assert page.locator(".status-line").evaluate("node => node.checkVisibility()")
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
     expect(page.locator(".exchange[aria-busy]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("why", ["refused", "something is on its way"])
+def test_edited_question_stays_in_its_field_until_it_is_asked(
+    visit: PageVisit, gateway: GatewayProcess, why: str
+) -> None:
+    page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
+    page.get_by_role("button", name="Edit the question").click()
+    field = page.locator(".edit textarea")
+    field.fill(QUICK_QUESTION)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    if why == "refused":
+        field.press("Enter")
+        delayed.wait()
+        delayed.routes[0].fulfill(status=400, json={"error": {"code": "invalid", "message": "Not today."}})
+        page.wait_for_selector(".error-card >> text=Not today.")
+        delayed.delaying = False
+    else:
+        ask(page, PUZZLE)
+        delayed.wait()
+        field.press("Enter")
+        delayed.release()
+        wait_for_answers(page, 2)
+    expect(field).to_have_value(QUICK_QUESTION)
+    field.press("Enter")
+    page.wait_for_selector(".versions >> text=2/2")
+    expect(field).to_have_count(0)
+
+
+def test_question_on_its_way_is_in_the_message_box_after_a_reload(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
+    exchanges(page, 1)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, QUICK_QUESTION)
+    delayed.wait()
+    page.reload()
+    exchanges(page, 1)
+    expect(page.locator("#message")).to_have_value(QUICK_QUESTION)
 
 
 def test_asking_again_twice_asks_once(visit: PageVisit, gateway: GatewayProcess) -> None:

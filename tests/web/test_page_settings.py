@@ -96,6 +96,16 @@ def test_another_language_changes_every_word_at_once(visit: PageVisit, gateway: 
     assert gateway.call("/api/preferences")["language"] == "pt-BR"
 
 
+def test_another_language_is_shown_where_the_gateway_cannot_keep_it(visit: PageVisit) -> None:
+    page = visit.open()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_label("Language").wait_for()
+    page.route("**/api/preferences", lambda route: route.abort())
+    page.get_by_label("Language").select_option("pt-BR")
+    page.get_by_role("button", name="Configurações", exact=True).wait_for()
+    page.wait_for_selector(".toast.bad")
+
+
 def test_a_browser_in_portuguese_is_met_in_portuguese(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path) as gateway, open_visit(browser, gateway.url, locale="pt-BR") as visit:
         page = visit.open()
@@ -280,7 +290,8 @@ def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block")
     while not page.locator(".reply-foot").count():  # its clock runs ahead of the gateway's
-        page.clock.run_for(500)
+        page.clock.fast_forward(1000)  # with one frame; to run for it would draw sixty
+        page.wait_for_timeout(100)
     lines = thinking_text(page).splitlines()
     topics = [
         (text, at) for text, at in page.evaluate("() => window.said") if any(text in line for line in lines)

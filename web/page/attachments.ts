@@ -43,6 +43,8 @@ interface Attachment extends FileBody {
 /** The gateway takes 10 MiB in one request, and base64 is a third longer than what it stands for. */
 const MAX_BYTES = 7 * 1024 * 1024;
 const MAX_FILES = 20;
+/** The gateway takes names of 200 characters. */
+const LONGEST_NAME = /^.{0,200}/su;
 const LOOKS: Record<Attachment["kind"], IconName> = { image: "image", pdf: "file", audio: "audio", text: "file" };
 /** What a file begins with; browsers go by its name, and that may be wrong. */
 const SIGNATURES: [RegExp, string][] = [
@@ -115,7 +117,7 @@ export class Attachments {
         images: rest.filter(({ kind }) => kind === "image").map(({ media_type, data }) => ({ media_type, data })),
         files: rest
           .filter(({ kind }) => kind !== "image")
-          .map(({ media_type, data, name }) => ({ media_type, data, name: name.slice(0, 200) })),
+          .map(({ media_type, data, name }) => ({ media_type, data, name: LONGEST_NAME.exec(name)?.[0] ?? "" })),
       },
     };
   }

@@ -161,6 +161,7 @@ export class Chat {
     this.refusal?.remove();
     const sending = sendingNode(prompt);
     const sendingTimer = window.setTimeout(() => {
+      if (signal.aborted) return; // the reader is in another conversation
       const stays = automatic && !this.scroll.atEnd;
       this.list.append(sending);
       if (!stays) this.toEnd();
@@ -182,8 +183,10 @@ export class Chat {
       this.host.sessionChanged(id);
     } catch (error) {
       if (!signal.aborted) await this.loading; // what is loaded replaces all that stands in the list
-      if (signal.aborted || !(error instanceof ApiError)) showError(error);
-      else this.showRefused(error, question);
+      const refused = error instanceof ApiError;
+      const waits = refused && question.key && error.code === "turn_running"; // it goes on waiting
+      if (signal.aborted || !refused) showError(error);
+      else if (!waits) this.showRefused(error, question);
       throw error;
     } finally {
       clearTimeout(sendingTimer);
@@ -196,7 +199,7 @@ export class Chat {
     const { host } = this;
     const stays = automatic && !this.scroll.atEnd;
     const askAgain = (): void =>
-      replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached);
+      void (replaces ? host.replace(replaces, prompt, attached) : host.askAgain(prompt, attached));
     this.refusal = refusalCard(error, again ?? askAgain, () => host.pickAnswerer());
     this.list.append(this.refusal);
     tellScreenReader(error.message);
@@ -425,7 +428,7 @@ export class Exchanges extends Map<string, Exchange> {
   /** The first prompt; it serves as title until there is one. */
   get firstPrompt(): string {
     const [first] = this.values();
-    return first?.prompt.split("\n")[0]?.slice(0, 80) ?? "";
+    return /^.{0,80}/u.exec(first?.prompt ?? "")?.[0] ?? ""; // cut between characters
   }
 
   /** Whether all thinking is open. */

@@ -30,6 +30,10 @@ const LONGEST_IN_BOX = 4_000;
 const PASTED = "thinkaloud-pasted";
 export const QUEUE = "thinkaloud-queue";
 
+/** What waits, and the files beside the message box, are the window's: they stay when the page is built again. */
+let queue: Queue | null = null;
+let lastFiles: Attachments | undefined;
+
 export class Composer {
   readonly node: HTMLElement;
   readonly area = h("textarea", {
@@ -44,6 +48,8 @@ export class Composer {
   choice: Choice = DEFAULT_CHOICE;
   /** Whether a question is on its way. */
   busy = false;
+  /** Ends when nothing is on its way, and what was refused is in its place again. */
+  settled: Promise<void> | null = null;
   private sessionId: string | null = null;
   private choiceKnown = false;
   private answerer = h("button", { type: "button", class: "chip answerer", "aria-haspopup": "dialog" });
@@ -64,7 +70,6 @@ export class Composer {
   /** What is being pasted or attached is there once this is done. */
   private adding: Promise<unknown> | null = null;
   private slash: SlashMenu | null = null;
-  private queue: Queue | null = null;
 
   constructor(private host: ComposerHost) {
     this.stop = button(t("stop"), "stop", () => host.stop(), { bare: true, class: "primary round", hidden: true });
@@ -151,7 +156,7 @@ export class Composer {
 
   /** The new conversation has an id from now on: what waits, and where it is still open what is being written, is its own. */
   sessionCreated(id: string, open: boolean): void {
-    this.queue?.sessionCreated(id, open);
+    queue?.sessionCreated(id, open);
     if (!open) return;
     for (const key of [DRAFT, PASTED]) writeStored(`${key}:${this.sessionId}`, "", "sessionStorage");
     this.sessionId = id;
@@ -171,7 +176,7 @@ export class Composer {
   /** Shows what waits in this conversation, and has it sent when it is its turn. */
   showQueue(): void {
     // While a turn runs a question can wait, also after the connection has gone: the queue is loaded before that.
-    const needed = this.queue || !this.stop.hidden || storedQueue(this.sessionId ?? "");
+    const needed = queue || !this.stop.hidden || storedQueue(this.sessionId ?? "");
     if (needed) void this.loadQueue().catch(showError);
   }
 
@@ -193,16 +198,20 @@ export class Composer {
     // What was refused is in the message box again, with all that goes with it.
     const again = (): void => void (this.area.value === text ? this.submit() : this.askAgain(prompt, attached));
     const question = { prompt, attached, again };
-    // Why it was refused is said in the conversation.
-    await (this.waits ? this.wait(question) : this.ask(question)).catch(() => {
+    const giveBack = (): void => {
       this.giveBack(text, sessionId ?? "");
       taken?.giveBack(sessionId === this.sessionId ? "" : `${PASTED}:${sessionId}`);
-    });
+    };
+    // Nobody knows whether what is on its way still arrives when the page is left.
+    addEventListener("pagehide", giveBack);
+    // Why it was refused is said in the conversation.
+    await (this.waits ? this.wait(question) : this.ask(question)).catch(giveBack);
+    removeEventListener("pagehide", giveBack);
   }
 
   /** Whether what is asked now has to wait. */
   private get waits(): boolean {
-    return this.busy || !this.stop.hidden || !!this.queue?.sending;
+    return this.busy || !this.stop.hidden || !!queue?.sending;
   }
 
   /** Whether there is nothing to send. */
@@ -225,10 +234,11 @@ export class Composer {
 
   private async loadQueue(): Promise<Queue> {
     const { Queue } = await import("./queue.js");
-    this.queue ??= new Queue(this.host.page());
-    if (!this.queue.node.isConnected) this.box.before(this.queue.node);
-    this.queue.update(this.sessionId ?? "");
-    return this.queue;
+    queue ??= new Queue(this.host.page());
+    // A page that was left does not take it from the one that came after it.
+    if (this.node.isConnected) queue.show(this.host.page(), this.sessionId ?? "");
+    if (!queue.node.isConnected) this.box.before(queue.node);
+    return queue;
   }
 
   /** Runs a command; false if it is to be sent to the model. */
@@ -251,7 +261,12 @@ export class Composer {
       this.box.classList.add("dropping");
     });
     for (const name of ["dragleave", "drop"]) node.addEventListener(name, () => this.box.classList.remove("dropping"));
-    node.addEventListener("drop", (event) => this.takeFiles(event, event.dataTransfer));
+    node.addEventListener("drop", (event) => {
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (!files[0]) return;
+      event.preventDefault();
+      this.attach(files);
+    });
   }
 
   /** Takes what is pasted: a text in the box, a long one beside it, and files where the text is but their names. */
@@ -270,7 +285,7 @@ export class Composer {
     const stored = readStored(`${PASTED}:${id}`, "sessionStorage");
     const texts = JSON.parse(stored ?? "[]") as string[];
     if (this.files) this.files.pasted = texts;
-    else if (stored)
+    else if (stored || lastFiles)
       void this.loadFiles()
         .then((files) => {
           if (id === this.sessionId) files.pasted = texts;
@@ -281,12 +296,6 @@ export class Composer {
   private keepPasted(): void {
     const texts = this.files?.pasted;
     if (texts) writeStored(`${PASTED}:${this.sessionId}`, texts[0] ? JSON.stringify(texts) : "", "sessionStorage");
-  }
-
-  private takeFiles(event: Event, data: DataTransfer | null): void {
-    if (!data?.files[0]) return;
-    event.preventDefault();
-    this.attach([...data.files]);
   }
 
   private attach(files: File[]): void {
@@ -306,7 +315,8 @@ export class Composer {
       this.keepPasted();
       this.draw();
     };
-    this.files ??= new Attachments(changed);
+    this.files ??= new Attachments(changed, lastFiles);
+    lastFiles = this.files;
     this.box.prepend(this.files.node);
     return this.files;
   }
@@ -335,13 +345,23 @@ export class Composer {
   /** Have something asked; one thing at a time. */
   async ask(question: Partial<Question> & Pick<Question, "prompt">): Promise<void> {
     if (this.busy) return;
-    if (!question.key) this.queue?.hold();
+    const { sessionId } = this;
+    if (!question.key) queue?.askedByHand();
     this.busy = true;
+    let settle = (): void => undefined;
+    this.settled = new Promise((resolve) => {
+      settle = resolve;
+    });
     try {
       await this.host.ask({ choice: this.choice, ...question });
+    } catch (error) {
+      if (!question.key) queue?.hold(sessionId ?? ""); // what was to be asked after it
+      throw error;
     } finally {
       this.busy = false;
       this.typed();
+      this.showQueue(); // the turn may be over by now
+      setTimeout(settle);
     }
   }
 
@@ -385,7 +405,8 @@ export class Composer {
     this.slash.update();
   }
 
-  private draw(): void {
+  /** Draws who answers and what goes with the question. */
+  draw(): void {
     this.files?.draw(this.choice.model, !!this.choice.agent);
     this.typed();
     show(this.tuned, Object.keys(requestSettings()).length > 0);
@@ -407,11 +428,6 @@ export class Composer {
         h("option", { value: level, selected: level === this.choice.thinking }, levelText(level)),
       ),
     );
-  }
-
-  /** The models came to be known. */
-  refresh(): void {
-    this.draw();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { addIcons } from "./dom.js";
 import { MORE_PATHS } from "./more-icons.js";
-import { addWords, type Table } from "./words.js";
+import { addWords, currentLanguage, type Table } from "./words.js";
 
 // biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
@@ -118,7 +118,7 @@ const MORE: Table = {
   "kind.thought": ["Thought", "Pensamento"],
   "kind.tool": ["Tool", "Ferramenta"],
   "picker": ["Who answers", "Quem responde"],
-  "picker.filter": ["Find a model or agent", "Procurar modelo ou agente"],
+  "picker.filter": ["Find a model or agent", "Buscar modelo ou agente"],
   "picker.default": ["As the gateway is set up", "Como o gateway está configurado"],
   "picker.agents": ["Agents", "Agentes"],
   "picker.house": ["The gateway's own agents", "Agentes do próprio gateway"],
@@ -255,4 +255,9 @@ const MORE: Table = {
 export function addDialogWords(): void {
   addWords(MORE);
   addIcons(MORE_PATHS);
+}
+
+/** A day and time for a list. */
+export function formatMoment(ms: number): string {
+  return new Date(ms).toLocaleString(currentLanguage(), { dateStyle: "medium", timeStyle: "short" });
 }

@@ -93,7 +93,7 @@ export function icon(name: IconName): SVGElement {
 /** A button with an icon; its name is spoken, and shown where there is room. */
 export function button(
   name: string,
-  look: IconName | null,
+  iconName: IconName | null,
   onclick: (event: MouseEvent) => void,
   { bare = false, ...props }: Props & { bare?: boolean } = {},
 ): HTMLButtonElement {
@@ -101,7 +101,7 @@ export function button(
   return h(
     "button",
     { type: "button", ...label, ...props, onclick },
-    look && icon(look),
+    iconName && icon(iconName),
     !bare && h("span", null, name),
   );
 }

@@ -12,8 +12,8 @@ addDialogWords();
 interface EditHost {
   /** What the button that ends it says. */
   name: string;
-  /** Takes the text, and the files that were pasted. */
-  done(text: string, attached: Attached): void;
+  /** Takes the text, and the files that were pasted; false where it did not. */
+  done(text: string, attached: Attached): Promise<boolean> | boolean;
   /** It stays as it was. */
   left(): void;
 }
@@ -31,6 +31,7 @@ export class EditBox {
     draft?: EditBox,
   ) {
     this.area.value = draft?.area.value ?? text;
+    if (draft) this.area.setSelectionRange(draft.area.selectionStart, draft.area.selectionEnd);
     this.files = new Attachments(() => this.files.draw("", true), draft?.files);
     this.files.draw("", true);
     this.node = h(
@@ -62,9 +63,13 @@ export class EditBox {
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
       if (this.empty) return left();
-      const { prompt, attached } = this.take();
-      done(prompt, attached);
+      void this.submit(done);
     });
+  }
+
+  private async submit(done: EditHost["done"]): Promise<void> {
+    const { prompt, attached, giveBack } = this.files.take(this.area.value);
+    if (!(await done(prompt, attached))) giveBack("");
   }
 
   /** Whether there is nothing to ask. */

@@ -34,8 +34,8 @@ export interface ExchangeHost {
   /** Stops scrolling along with what is new. */
   stopFollowing(): void;
   ended(exchange: Exchange): void;
-  /** Asks in the place of a question; what was there is kept as another version. */
-  replace(turn: string, prompt: string, attached?: Attached): void;
+  /** Asks in the place of a question; what was there is kept as another version. False where it was not asked. */
+  replace(turn: string, prompt: string, attached?: Attached): Promise<boolean>;
   /** Goes to another version of an exchange. */
   showVersion(turn: string): void;
   /** The id of the conversation. */

@@ -3,12 +3,12 @@
 import { findLocale, Words } from "../src/core/words.js";
 import { requestJson } from "./api.js";
 import { modelTitle } from "./catalog.js";
-import { addDialogWords } from "./dialog-words.js";
+import { addDialogWords, formatMoment } from "./dialog-words.js";
 import { open, select } from "./dialogs.js";
 import { h, say } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { showError } from "./toasts.js";
-import { addWords, currentLanguage, formatMoment, t } from "./words.js";
+import { addWords, currentLanguage, t } from "./words.js";
 
 addDialogWords();
 // biome-ignore format: a word per line, both languages side by side
@@ -264,7 +264,7 @@ function longestList(longest: Figures["longest"], close: () => void): HTMLElemen
           h(
             "span",
             { class: "hit-head" },
-            h("strong", { dir: "auto" }, session_title || t("untitled")),
+            h("strong", { dir: "auto" }, session_title || t("new")),
             h("span", null, duration(thinking_ms)),
           ),
           h("span", { class: "hit-text" }, `${modelTitle(model)} · ${formatMoment(created_ms)}`),

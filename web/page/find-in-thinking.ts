@@ -66,7 +66,7 @@ export class Finder {
       button(t("find.next"), "down", () => this.step(1), quiet),
       button(t("close"), "close", () => this.close(), quiet),
     );
-    this.words.addEventListener("input", () => this.look());
+    this.words.addEventListener("input", () => this.find());
     this.node.addEventListener("keydown", (event) => this.handleKey(event));
     if (hit) this.showHit(hit);
   }
@@ -77,7 +77,7 @@ export class Finder {
     this.focused?.focus();
   }
 
-  private look(): void {
+  private find(): void {
     this.sought = phrasePattern(this.words.value);
     this.found = this.places();
     this.at = -1;

@@ -14,6 +14,7 @@ let page: Shell;
 
 /** Builds the page in the language of the moment, and opens what the address names. */
 async function build(): Promise<void> {
+  await page?.composer.settled; // what is on its way arrives where it was asked
   page?.leave();
   page = new Shell(() => void build().catch(showError));
   page.mount();
@@ -89,7 +90,7 @@ async function start(): Promise<void> {
   });
   await loadModels().then(
     () => {
-      page.composer.refresh();
+      page.composer.draw();
       page.chat.exchanges.redrawNames();
     },
     () => undefined, // they are loaded again when somebody chooses one

@@ -20,7 +20,7 @@ interface Row {
 /** Opens the dialog that chooses who answers. */
 export async function pickAnswerer(page: PageContext): Promise<void> {
   const [models, { items, own }] = await Promise.all([loadModels(true), loadAgents()]);
-  page.composer.refresh();
+  page.composer.draw();
   const rows = rowsOf(models, items, own);
   const filter = h("input", {
     class: "input",

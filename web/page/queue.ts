@@ -1,6 +1,14 @@
 /**
- * Questions that wait in a conversation until the answer before them is complete. They are sent in order, one at a time,
- * and only after a turn that ended normally; after one that failed or was stopped they stay.
+ * Questions that wait in a conversation until the answer before them is complete. They are sent in order, one at a time.
+ *
+ * | state | meaning | sent by |
+ * |---|---|---|
+ * | `waits` | its turn has not come | any window, once nothing runs and the last turn ended normally |
+ * | `held` | it was refused or is being edited, or what it waited for failed | a person |
+ * | `asked` | it is on its way, or was when its window was closed | any window, at once: the gateway knows its key |
+ *
+ * A question is removed when the gateway has it. `update` alone decides what is sent, and is called after everything that
+ * can change that: a turn that began or ended, a request that was answered or refused, a list that another window wrote.
  *
  * All windows of this browser show one list for each conversation. The gateway knows every question by its key: where
  * two windows send it at the same moment, it is asked once.
@@ -27,8 +35,7 @@ interface Waiting {
   prompt: string;
   choice: Choice;
   attached?: Attached | undefined;
-  /** It was refused, is being edited, or the turn before it did not end normally: only a person sends it. */
-  held?: boolean | undefined;
+  state: "waits" | "held" | "asked";
 }
 
 /** What is drawn of a question. */
@@ -40,59 +47,75 @@ interface Row {
   remove: HTMLButtonElement;
 }
 
-/** So much of a question is shown in the list. */
-const SHOWN_LENGTH = 300;
+/** So much of a question is shown in the list; an emoji is not cut in two. */
+const SHOWN = /^.{0,300}/su;
 
-/** The queue of the page as it is at this moment. */
-let current: Queue | undefined;
-addEventListener("pagehide", () => current?.leaveEdit());
+/** What could not be sent by itself is tried again after this time. */
+const RETRY_MS = 3_000;
 
+/** The queue of this window. It stays when the page is built again in another language. */
 export class Queue {
-  readonly node: HTMLElement;
+  node = h("section");
   /** Whether a question of the list is on its way. */
   sending = false;
   private session = "";
   /** The key of the question that the gateway is being asked. */
   private asking = "";
-  /** The question that is being edited; `leave` ends that with what is written so far. */
-  private editing: { key: string; leave(): void } | null = null;
+  /** The question that is being edited, as it was, and the field with what is written so far. */
+  private editing: { item: Waiting; box: EditBox } | null = null;
   /** The rows by the keys of their questions. */
   private rows = new Map<string, Row>();
   private list = h("ul");
-  private state = h("p", { class: "muted small" });
+  private state = h("p");
 
   constructor(private page: PageContext) {
-    this.node = h("section", { class: "queue", "aria-label": t("queue"), hidden: true }, this.state, this.list);
-    // The page was built again, in another language: what is being edited in the old one is shown as it is left.
-    current?.leaveEdit();
-    current = this;
+    this.build(page);
+    addEventListener("pagehide", () => this.leaveEdit());
   }
 
-  /** Ends the edit of a question with what is written so far. */
-  leaveEdit(): void {
-    this.editing?.leave();
+  /** Shows what waits in a conversation on the page of the moment. */
+  show(page: PageContext, session: string): void {
+    if (page !== this.page) this.build(page);
+    this.update(session);
+  }
+
+  /** Makes the nodes in the language of the moment. */
+  private build(page: PageContext): void {
+    this.page = page;
+    this.rows.clear();
+    this.list = h("ul");
+    this.state = h("p", { class: "muted small" });
+    this.node = h("section", { class: "queue", "aria-label": t("queue"), hidden: true }, this.state, this.list);
+    if (this.editing) this.openBox(this.editing.item);
   }
 
   /** Puts a question at the end of those of a conversation. */
   add(session: string, prompt: string, choice: Choice, attached?: Attached): void {
-    this.write([...this.read(session), { key: newKey(), prompt, choice, attached }], session);
+    this.write([...this.read(session), { key: newKey(), prompt, choice, attached, state: "waits" }], session);
     tellScreenReader(t("queue.added"));
     this.update();
   }
 
   /** The new conversation has an id from now on: what waits is asked in it, also where the reader is in another one. */
   sessionCreated(id: string, open: boolean): void {
-    const items = this.read("");
+    const items = this.read("").filter(({ key }) => key !== this.asking); // that one began it
     this.write([], "");
     if (open) this.session = id;
     this.write([...this.read(id), ...items], id);
   }
 
   /** Something else is asked by hand: what stayed after a turn that did not end normally goes on staying after it. */
-  hold(): void {
+  askedByHand(): void {
     const { lastState } = this.page.chat;
-    if (!lastState || lastState === "done" || !this.free) return;
-    this.write(this.read().map((item) => ({ ...item, held: true })));
+    if (lastState && lastState !== "done" && this.free) this.hold(this.session);
+  }
+
+  /** Leaves it to a person to send what waits. */
+  hold(session: string): void {
+    this.write(
+      this.read(session).map((item) => ({ ...item, state: "held" })),
+      session,
+    );
     this.draw();
   }
 
@@ -102,42 +125,56 @@ export class Queue {
     this.session = session;
     this.draw();
     const [first] = this.read();
-    if (first && !first.held && this.free && this.page.chat.lastState === "done")
-      void this.send(first, false).catch(() => undefined); // nobody asked for it now, and it comes again by itself
+    if (first && this.due(first, false)) void this.send(first, false);
   }
 
-  /** Whether nothing runs and nothing is on its way. */
+  /** Whether nothing is on its way from this window. */
   private get free(): boolean {
     const { chat, composer } = this.page;
-    return !this.sending && !composer.busy && !chat.exchanges.running && chat.id === this.session;
+    return !this.sending && !composer.busy && chat.id === this.session;
   }
 
-  /** Sends a question; one that is not chosen by a person is sent after a turn that ended normally. */
+  /** Whether it is a question's turn; one that a person chose need not wait for a turn that ends normally. */
+  private due({ state }: Waiting, chosen: boolean): boolean {
+    const { chat } = this.page;
+    if (!this.free) return false;
+    if (state === "asked") return !!chat.session;
+    if (chat.exchanges.running) return false;
+    return chosen || (state === "waits" && chat.lastState === "done");
+  }
+
   private async send(item: Waiting, chosen: boolean): Promise<void> {
     if (!this.free) return;
-    const { chat } = this.page;
     const { session } = this;
     this.sending = true;
     this.draw();
     try {
       await oneWindow(`${QUEUE}:${session}`, async () => {
-        await chat.refresh(); // another window may have sent it, or something else
+        await this.page.chat.refresh(); // another window may have sent it, or something else
         this.sending = false;
         const current = this.find(item.key); // it may have been edited or removed meanwhile
-        if (!current || session !== this.session || !this.free || this.editing?.key === item.key) return;
-        if (!chosen && (current.held || chat.lastState !== "done")) return;
+        if (!current || session !== this.session || this.editing?.item.key === item.key) return;
+        if (!this.due(current, chosen)) return;
         this.sending = true;
         await this.ask(current, session, chosen);
       });
+    } catch (error) {
+      // Nobody asked for it now, and it comes again by itself.
+      if (chosen) showError(error);
+      setTimeout(() => this.update(), RETRY_MS);
+      return;
     } finally {
       this.sending = false;
       this.draw();
     }
+    this.update(); // what happened meanwhile told nobody that the next one may go
   }
 
   private async ask(item: Waiting, session: string, chosen: boolean): Promise<void> {
-    const again = (): void => void this.send(item, true).catch(showError);
+    const again = (): void => void this.send(item, true);
     const { key, prompt, choice, attached } = item;
+    // A conversation without an id would be created twice: its first question is not sent again without a person.
+    if (session) this.change(key, { ...item, state: "asked" }, session);
     this.asking = key;
     this.draw();
     try {
@@ -147,7 +184,10 @@ export class Queue {
       const code = error instanceof ApiError ? error.code : "";
       // Another window sent it with other settings.
       if (code === "idempotency_conflict") return this.change(key, null, session);
-      this.change(key, { ...item, held: true }, session); // why is said in the conversation
+      // Somebody else was faster: it waits for the end of that.
+      const waits = code === "turn_running";
+      this.change(key, { ...item, state: waits ? "waits" : "held" }, session); // why is said in the conversation
+      if (waits) throw error;
     } finally {
       this.asking = "";
     }
@@ -178,17 +218,18 @@ export class Queue {
     const { chat, composer } = this.page;
     const items = this.read();
     const rests = !chat.exchanges.running && !composer.busy && !this.sending;
-    const editing = this.editing?.key;
-    show(this.node, !!items[0] || !!editing);
-    say(this.state, this.stateText(items[0], rests));
+    const edited = this.editing?.item;
     // What is being edited stays, whatever became of it elsewhere.
+    const shown = edited && !this.find(edited.key) ? [...items, edited] : items;
+    show(this.node, !!shown[0]);
+    say(this.state, this.stateText(items[0], rests));
     for (const [key, { node }] of this.rows)
-      if (key !== editing && !items.some((item) => item.key === key)) {
+      if (!shown.some((item) => item.key === key)) {
         node.remove();
         this.rows.delete(key);
       }
     // Whoever is on a button, or writes, stays there: only what changed is drawn.
-    for (const [index, item] of items.entries()) if (item.key !== editing) this.drawRow(item, index, rests);
+    for (const [index, item] of shown.entries()) this.drawRow(item, index, rests);
   }
 
   /** When the first question is sent. */
@@ -196,17 +237,22 @@ export class Queue {
     const { lastState } = this.page.chat;
     if (!first) return "";
     if (rests && lastState && lastState !== "done") return t("queue.stays");
-    const held = first.held && first.key !== this.editing?.key;
+    const held = first.state === "held" && first.key !== this.editing?.item.key;
     return t(rests || held ? "queue.refused" : "queue.next");
   }
 
-  private drawRow({ key, prompt }: Waiting, index: number, rests: boolean): void {
+  private drawRow({ key, prompt, state }: Waiting, index: number, rests: boolean): void {
     const row = this.rows.get(key) ?? this.createRow(key, index);
-    say(row.text, prompt.slice(0, SHOWN_LENGTH) || t("attached"));
+    const { editing } = this;
+    if (editing?.item.key === key) {
+      if (!row.node.contains(editing.box.node)) row.node.replaceChildren(editing.box.node);
+      return;
+    }
+    say(row.text, SHOWN.exec(prompt)?.[0] || t("attached"));
     if (!rests && row.send === document.activeElement) row.edit.focus();
     show(row.send, rests);
-    // What the gateway is being asked can no longer be changed.
-    row.edit.disabled = row.remove.disabled = key === this.asking;
+    // What the gateway is being asked can no longer be changed, in no window.
+    row.edit.disabled = row.remove.disabled = state === "asked" || key === this.asking;
   }
 
   private createRow(key: string, index: number): Row {
@@ -218,12 +264,12 @@ export class Queue {
     const sendItem = (): void => {
       const item = this.find(key);
       composer.area.focus();
-      if (item) void this.send(item, true).catch(showError);
+      if (item) void this.send(item, true);
     };
     const quiet = { bare: true, class: "quiet" };
     const text = h("span", { class: "queue-text", dir: "auto" });
     const send = button(t("send"), "send", sendItem, quiet);
-    const edit = button(t("queue.edit"), "pencil", () => this.edit(key, node), quiet);
+    const edit = button(t("queue.edit"), "pencil", () => this.edit(key), quiet);
     const remove = button(t("queue.remove"), "close", removeItem, quiet);
     const node = h("li", null, text, send, edit, remove);
     const row = { node, text, send, edit, remove };
@@ -233,39 +279,50 @@ export class Queue {
   }
 
   /** Another text for a question; nobody sends it meanwhile. */
-  private edit(key: string, node: HTMLElement): void {
+  private edit(key: string): void {
     const item = this.find(key);
     if (this.editing || !item) return;
-    const end = (changed: Partial<Waiting>): void => {
-      this.editing = null;
-      this.rows.delete(key);
-      node.remove();
-      if (this.find(key)) this.change(key, { ...item, ...changed });
-      // Another window sent or removed it as it was: the new text is for the person to send.
-      else if (changed.key) this.write([...this.read(), { ...item, ...changed, held: true }]);
-    };
+    const box = this.openBox(item);
+    this.change(key, { ...item, state: "held" });
+    box.focus();
+  }
+
+  /** A field for the text of a question; it begins with what is written in the one before it. */
+  private openBox(item: Waiting): EditBox {
     const close = (changed: Partial<Waiting>): void => {
-      end(changed);
+      this.endEdit(changed);
       this.update();
       this.page.composer.area.focus();
     };
-    const box = new EditBox(item.prompt, {
-      name: t("save"),
-      done: (prompt, more) => {
-        const unchanged = prompt === item.prompt && !more.images[0] && !more.files[0];
-        close(unchanged ? {} : { key: newKey(), prompt, attached: joined(item.attached, more) });
-      },
-      left: () => close({}),
-    });
-    const leave = (): void => {
-      if (box.empty || box.unchanged) return end({});
-      const { prompt, attached } = box.take();
-      end({ key: newKey(), prompt, attached: joined(item.attached, attached), held: true });
+    const done = (prompt: string, more: Attached): boolean => {
+      const unchanged = prompt === item.prompt && !more.images[0] && !more.files[0];
+      close(unchanged ? {} : { key: newKey(), prompt, attached: joined(item.attached, more) });
+      return true;
     };
-    this.editing = { key, leave };
-    this.change(key, { ...item, held: true });
-    node.replaceChildren(box.node);
-    box.focus();
+    const host = { name: t("save"), done, left: () => close({}) };
+    const box = new EditBox(item.prompt, host, this.editing?.box);
+    this.editing = { item, box };
+    return box;
+  }
+
+  /** Ends the edit of a question with what is written so far. */
+  private leaveEdit(): void {
+    if (!this.editing) return;
+    const { item, box } = this.editing;
+    if (box.empty || box.unchanged) return this.endEdit({});
+    const { prompt, attached } = box.take();
+    this.endEdit({ key: newKey(), prompt, attached: joined(item.attached, attached), state: "held" });
+  }
+
+  private endEdit(changed: Partial<Waiting>): void {
+    if (!this.editing) return;
+    const { item } = this.editing;
+    this.editing = null;
+    this.rows.get(item.key)?.node.remove();
+    this.rows.delete(item.key);
+    if (this.find(item.key)) return this.change(item.key, { ...item, ...changed });
+    // Another window sent or removed it as it was: the new text is for the person to send.
+    if (changed.key) this.write([...this.read(), { ...item, ...changed, state: "held" }]);
   }
 }
 

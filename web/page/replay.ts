@@ -11,7 +11,7 @@ import { button, h, icon, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { notify } from "./toasts.js";
 import { eventParser } from "./turn-stream.js";
-import { formatClock, t } from "./words.js";
+import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
 
@@ -152,4 +152,14 @@ class Player {
     const last = this.frames[this.next - 1];
     return last?.entry.at_ms == null ? null : last.entry.at_ms + Math.max(0, this.at - last.at);
   }
+}
+
+/** Minutes and seconds of a replay: 0:04.2. */
+function formatClock(ms: number): string {
+  const tenths = Math.floor(ms / 100);
+  const seconds = ((tenths % 600) / 10).toLocaleString(currentLanguage(), {
+    minimumFractionDigits: 1,
+    minimumIntegerDigits: 2,
+  });
+  return `${Math.floor(tenths / 600)}:${seconds}`;
 }

@@ -74,7 +74,7 @@ export class ReplyFooter {
         () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError),
         plain,
       ),
-      button(t("again"), "retry", () => host.replace(exchange.id, prompt, exchange.attached), plain),
+      button(t("again"), "retry", () => void host.replace(exchange.id, prompt, exchange.attached), plain),
     ];
     if (exchange.block.state.view)
       actions.push(

@@ -1,13 +1,13 @@
 /** Search over everything that was asked, answered and thought; a hit opens the conversation at its place. */
 
 import { type Paged, requestJson, type SearchHit } from "./api.js";
-import { addDialogWords } from "./dialog-words.js";
+import { addDialogWords, formatMoment } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
 import { button, h, say } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { foundWords, readSnippet, snippetNodes } from "./snippet.js";
 import { showError } from "./toasts.js";
-import { formatMoment, t } from "./words.js";
+import { t } from "./words.js";
 
 addDialogWords();
 
@@ -19,7 +19,7 @@ const PAUSE_MS = 180;
 /** Opens the search dialog. */
 export async function openSearch(page: PageContext): Promise<void> {
   if (document.querySelector("dialog.search")) return;
-  await new SearchDialog(page).look();
+  await new SearchDialog(page).search();
 }
 
 class SearchDialog {
@@ -49,13 +49,13 @@ class SearchDialog {
     );
     const parts = [this.words, h("div", { class: "checks" }, ...checks), this.count, this.list, this.more];
     this.close = open(t("search.label"), "tall search", ...parts).close;
-    this.words.addEventListener("input", () => this.lookSoon());
-    for (const box of this.scopes) box.addEventListener("change", () => this.lookSoon());
+    this.words.addEventListener("input", () => this.searchSoon());
+    for (const box of this.scopes) box.addEventListener("change", () => this.searchSoon());
     arrows(this.list, this.words);
   }
 
   /** Searches; `after` names the hit after which the list goes on. */
-  async look(after = ""): Promise<void> {
+  async search(after = ""): Promise<void> {
     this.request.abort();
     this.request = new AbortController();
     const { signal } = this.request;
@@ -70,9 +70,9 @@ class SearchDialog {
     this.show(await requestJson<Paged<SearchHit>>(`/api/search?${parameters}`, { signal }), after);
   }
 
-  private lookSoon(): void {
+  private searchSoon(): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.look().catch(showError), PAUSE_MS);
+    this.timer = window.setTimeout(() => void this.search().catch(showError), PAUSE_MS);
   }
 
   private show({ items, next }: Paged<SearchHit>, after: string): void {
@@ -81,7 +81,7 @@ class SearchDialog {
     list.append(...items.map((hit) => h("li", null, this.row(hit))));
     more.replaceChildren();
     if (next)
-      more.append(button(t("more"), null, () => void this.look(next).catch(showError), { class: "plain more" }));
+      more.append(button(t("more"), null, () => void this.search(next).catch(showError), { class: "plain more" }));
     const n = list.childElementCount;
     say(this.count, n ? t("search.found", { n }) + (next ? " …" : "") : t("search.none"));
   }
@@ -100,7 +100,7 @@ class SearchDialog {
         "span",
         { class: "hit-head" },
         h("span", { class: `kind ${hit.kind}` }, t(`kind.${hit.kind}`)),
-        h("strong", { dir: "auto" }, hit.session_title || t("untitled")),
+        h("strong", { dir: "auto" }, hit.session_title || t("new")),
         h("time", { class: "muted small" }, formatMoment(hit.created_ms)),
       ),
       h("span", { class: "hit-text", dir: "auto" }, ...snippetNodes(snippet)),

@@ -84,7 +84,7 @@ export class Sessions {
 
   /** The name of a conversation in the list. */
   name({ id, title }: { id: string; title: string }): string {
-    return title || this.hints.get(id) || t("untitled");
+    return title || this.hints.get(id) || t("new");
   }
 
   /** Takes a conversation off the list, or puts it back. */

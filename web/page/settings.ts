@@ -20,9 +20,11 @@ import {
 import { shortcuts } from "./shortcuts.js";
 import { tellOtherTabs } from "./storage.js";
 import { notify, showError } from "./toasts.js";
-import { currentLanguage, LANGUAGES, t } from "./words.js";
+import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
+
+const LANGUAGES = { "en-US": "English", "pt-BR": "Português (Brasil)" };
 
 /** Keeps some of one's currentPreferences(). */
 export type Keep = (more: Partial<Preferences>) => void;
@@ -43,7 +45,7 @@ export async function openSettings(page: PageContext): Promise<void> {
     null,
     requestFields(() => {
       notify(t("saved"));
-      page.composer.refresh();
+      page.composer.draw();
     }),
   );
   const keep: Keep = (more) => {
@@ -54,12 +56,14 @@ export async function openSettings(page: PageContext): Promise<void> {
       .then(() => {
         notify(t("saved"));
         tellOtherTabs({ preferences: true });
-        if (anew) {
-          dialog.close();
-          page.restyle(true);
-        } else draw();
       })
-      .catch(showError);
+      .catch(showError)
+      .finally(() => {
+        // This browser keeps a language, also where the gateway does not.
+        if (!anew) return draw();
+        dialog.close();
+        page.restyle(true);
+      });
   };
   const draw = (): void => {
     const focused = (document.activeElement?.closest("[data-key]") as HTMLElement | null)?.dataset.key;

@@ -23,7 +23,7 @@ export async function openShare(session: Session): Promise<void> {
   const counts = h("p", { class: "muted small", role: "status" });
   const preview = h("ol", { class: "share-preview", tabindex: 0, "aria-label": t("share.preview") });
   const data = (): SharedData => ({
-    title: session.title || t("untitled"),
+    title: session.title || t("new"),
     language: currentLanguage(),
     saved_ms: Date.now(),
     exchanges: exchangesOf(messages, thinking.checked),

@@ -5,10 +5,10 @@
 
 import { ThinkingBlockElement } from "../src/element/element.js";
 import { Answer } from "./answer.js";
-import { addDialogWords } from "./dialog-words.js";
+import { addDialogWords, formatMoment } from "./dialog-words.js";
 import { h } from "./dom.js";
 import type { SharedData, SharedExchange } from "./share.js";
-import { currentLanguage, formatMoment, setLanguage, t } from "./words.js";
+import { currentLanguage, setLanguage, t } from "./words.js";
 
 addDialogWords();
 customElements.define("thinking-block", ThinkingBlockElement);

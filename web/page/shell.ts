@@ -45,9 +45,14 @@ export class Shell implements PageContext {
       retry: () => this.retry(),
       startNew: () => this.go({}),
       pickAnswerer: () => this.pickAnswerer(),
-      // The card says why it failed.
-      replace: (replaces, prompt, attached) =>
-        void this.composer.ask({ prompt, replaces, attached }).catch(() => undefined),
+      replace: async (replaces, prompt, attached) => {
+        if (this.composer.busy) return false;
+        const asked = this.composer.ask({ prompt, replaces, attached });
+        return asked.then(
+          () => true,
+          () => false, // the card says why
+        );
+      },
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
       askChosen: (prompt) => void this.composer.askChosen(prompt),
@@ -246,7 +251,7 @@ export class Shell implements PageContext {
     const { id } = this.chat;
     const { running, firstPrompt } = this.chat.exchanges;
     const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
-    const title = session?.title || (session ? firstPrompt || t("untitled") : "");
+    const title = session?.title || (session ? firstPrompt || t("new") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
     say(this.titleNode, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";

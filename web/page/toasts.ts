@@ -45,7 +45,7 @@ export function showError(error: unknown): void {
 
 function add(
   text: string,
-  look: IconName,
+  iconName: IconName,
   kind: string,
   role: string | null,
   staysMs: number,
@@ -54,7 +54,7 @@ function add(
   const toast: HTMLElement = h(
     "div",
     { class: kind, role },
-    icon(look),
+    icon(iconName),
     h("p", null, text),
     action && button(action.name, null, () => action.act(), { class: "link" }),
     button(t("dismiss"), "close", () => toast.remove(), { bare: true, class: "quiet" }),

@@ -73,9 +73,10 @@ function editPrompt({ promptsNode, prompt, id, host, attached }: Exchange): Edit
     drafts.delete(id);
     box.node.replaceWith(promptsNode);
   };
-  const done = (text: string, more: Attached): void => {
-    left();
-    host.replace(id, text, joined(attached, more));
+  const done = async (text: string, more: Attached): Promise<boolean> => {
+    const asked = await host.replace(id, text, joined(attached, more));
+    if (asked) left();
+    return asked;
   };
   const box = new EditBox(prompt, { name: t("send"), done, left }, drafts.get(id));
   drafts.set(id, box);

@@ -12,7 +12,6 @@ export type Table = Record<string, [en: string, pt: string]>;
 const WORDS: Table = {
   "sessions": ["Conversations", "Conversas"],
   "new": ["New conversation", "Nova conversa"],
-  "untitled": ["New conversation", "Nova conversa"],
   "more": ["More", "Mais"],
   "menu": ["Conversations and settings", "Conversas e configurações"],
   "close": ["Close", "Fechar"],
@@ -36,7 +35,6 @@ const WORDS: Table = {
   "show_more": ["Show more", "Mostrar mais"],
   "show_less": ["Show less", "Mostrar menos"],
   "answer_by": ["Answer by {name}", "Resposta de {name}"],
-
 
   "connect.choose": ["Choose who answers", "Escolha quem responde"],
   "ask": ["Ask anything…", "Pergunte algo…"],
@@ -101,8 +99,6 @@ const WORDS: Table = {
 
 type Gaps = Record<string, string | number>;
 
-export const LANGUAGES: Record<string, string> = { "en-US": "English", "pt-BR": "Português (Brasil)" };
-
 let language = "en-US";
 
 export function currentLanguage(): string {
@@ -135,16 +131,4 @@ export function addWords(more: Table): void {
 /** Whether there is a text for this key. */
 export function hasWords(key: string): boolean {
   return key in WORDS;
-}
-
-/** Minutes and seconds of a replay: 0:04.2. */
-export function formatClock(ms: number): string {
-  const tenths = Math.floor(ms / 100);
-  const seconds = ((tenths % 600) / 10).toLocaleString(language, { minimumFractionDigits: 1, minimumIntegerDigits: 2 });
-  return `${Math.floor(tenths / 600)}:${seconds}`;
-}
-
-/** A day and time for a list. */
-export function formatMoment(ms: number): string {
-  return new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 }

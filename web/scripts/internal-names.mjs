@@ -8,7 +8,7 @@ const NAMES = `
   turn lastMessageAt emit startBlock manualBlock changes applyStatus givenStatus readsMessage atMs
   drawClosed requestToggle templates drawSingle drawThought setOpen setTimer
   autoClose beforeClosing closes stateChanged pauseClosing
-  createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw look markChanged drawSoon
+  createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw computeView markChanged drawSoon
   nextFrame nextGrowth kept allowClosing announceState forget closedSteps
   boxes leaf filled within need quote
 `

@@ -208,14 +208,14 @@ export abstract class DrawnBlock extends ElementBase {
 
   /** What is on the screen, in words and states, and the answer so far. A summary that nobody wrote is there once a header has asked for one. */
   get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
-    const [context, view] = this.look();
+    const [context, view] = this.computeView();
     const { turn } = context;
     const whole = view && { ...view, ...(bodyChunk?.bodyView(context) ?? { blocks: [], steps: [] }) };
     return { view: whole, status: this.#drawn.status, notice: notice(turn, context.words), answer: turn.answer };
   }
 
   /** The view of the turn at this moment. */
-  protected look(): [context: ViewContext, view: PanelView | null] {
+  protected computeView(): [context: ViewContext, view: PanelView | null] {
     const { currentPolicy: policy, turnFeed: feed } = this;
     const context = viewContext(feed.turn, policy, this.#words(), feed.now(), this.choices, WIDE_LINES);
     const view = panelView(context, findSentence);
@@ -318,7 +318,7 @@ export abstract class DrawnBlock extends ElementBase {
     const before = this.#drawn.view;
     const restoreScroll = !this.#hides && this.#beforeClosing();
     this.#hides = false;
-    const [context, view] = this.look();
+    const [context, view] = this.computeView();
     this.#drawn = { ...this.#drawn, view, changes: this.turnFeed.changes };
     this.#showRoots(!!view);
     if (view) {
@@ -378,7 +378,7 @@ export abstract class DrawnBlock extends ElementBase {
 
   /** Asks the body whether it may close now; the returned function restores the page's scroll position. */
   #beforeClosing(): (() => void) | false {
-    const [context, view] = this.look();
+    const [context, view] = this.computeView();
     if (!this.open || !this.#body || !view) return false;
     return this.#body.autoClose.beforeClosing({
       closes: view.open !== "expanded" && !this.choices.has(PANEL),

@@ -273,7 +273,7 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   /** Opens everything, or closes everything when all of it is open. */
   toggleAll(): void {
-    const [context, view] = this.look();
+    const [context, view] = this.computeView();
     if (!view) return;
     const states = [view.open, ...context.thoughts.map((block) => context.openOf(block))];
     this.#chooseAll(!states.every((open) => open === "expanded"));
@@ -308,7 +308,7 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   /** The answer as markdown; with its thinking before it, folded, if `thinking` is set. */
   toMarkdown({ thinking = false } = {}): string {
-    const [context, view] = this.look();
+    const [context, view] = this.computeView();
     return turnMarkdown(this.turn.answer, thinking ? this.text : "", view, context.words);
   }
 

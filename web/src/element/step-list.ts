@@ -127,9 +127,10 @@ class StepNode {
 
   /** Appends what is new of a thought; draws all of it where it changed otherwise. */
   drawThought(step: StepView, options: StepOptions): HTMLElement {
-    const { source, thought, text } = step;
+    const { source, thought } = step;
     const content = this.#content;
     if (source.blank && source.seals[0]) {
+      const { text } = step; // only here: of a long thought, it is put together at each reading
       if (content.textContent !== text) content.replaceChildren(make("p", "placeholder", icon("lock"), text));
       this.#renderer = null;
       return content;

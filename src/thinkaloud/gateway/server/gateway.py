@@ -236,7 +236,6 @@ class Gateway:
             stack.callback(self.titles.close)
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
-            self._run_in_background(stack, self.node.end_abandoned_turns())
             if not self.database.exclusive:
                 await stack.enter_async_context(self.database.listen(self._on_wakeup))
                 self._run_in_background(stack, self.node.keep_lease())
@@ -248,8 +247,8 @@ class Gateway:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
                 )
-            for turn_id in recovery.waiting:
-                await self.turns.resume(turn_id)
+            await self.node.resume(recovery.waiting)
+            self._run_in_background(stack, self.node.end_abandoned_turns())
             self._exit_stack = stack.pop_all()
         self.ready = True
         return self

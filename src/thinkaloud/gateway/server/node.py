@@ -25,6 +25,7 @@ from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.gateway.store.engine.database import FailureLog, NotSaved
 from thinkaloud.gateway.store.log import nodes
 from thinkaloud.gateway.store.log.recovery import (
+    ClaimedTurn,
     Reaper,
     RecoveredTurns,
     end_abandoned,
@@ -39,13 +40,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_RETRIES_PER_LEASE = 15
-"""A renewal that failed is tried again this often: a connection that broke must not cost the lease."""
+_RETRIES_PER_LEASE = 45
+"""A renewal that failed is tried again this often: several failures in a row are no gap, see `nodes`."""
 _RENEWALS_KEPT = 100
-_LOOK_S = 1.0
+_LOOK_S = 0.5
 """How often the leases of the other gateways are looked at."""
 _RETRIES_PER_LOOK = 5
-"""How much sooner it is tried again after a failure. A turn that fails again waits twice as long."""
+"""How much sooner it is tried again after a failure."""
+_RETRY_GROWTH = 0.25
+"""A turn that cannot be ended waits for this share of the time since its first failure.
+
+So it is tried often while the database fails now and then, and ever less often if it is damaged.
+"""
 _LONGEST_RETRY_S = 60.0
 _LEAVE_TIMEOUT_S = 2.0
 
@@ -58,10 +64,10 @@ def _now_s() -> float:
 
 
 class _Retry(NamedTuple):
-    """When a turn that could not be ended is tried again, and how long it waits for that."""
+    """When a turn that could not be ended is tried again, and when it failed first."""
 
     at_s: float
-    wait_s: float
+    since_s: float
 
 
 class GatewayNode:
@@ -85,6 +91,9 @@ class GatewayNode:
         """Turns of this gateway that it does not run and could not end yet, by their keys."""
         self._sweep_s = gateway.settings.sweep_s
         self._look_s = self._sweep_s if gateway.database.exclusive else min(self._sweep_s, _LOOK_S)
+        self._swept_at_s = _now_s()
+        self._sweep_failures = FailureLog(logger, "looking for forgotten turns")
+        self._end_failures = FailureLog(logger, "ending turns without a writer")
 
     @property
     def lease_left_s(self) -> float:
@@ -172,46 +181,53 @@ class GatewayNode:
 
     async def end_abandoned_turns(self) -> None:
         """End turns without a writer until cancelled, and resume those that wait for an approval."""
-        failures = FailureLog(logger, "ending turns without a writer")
-        sweep_failures = FailureLog(logger, "looking for forgotten turns")
-        swept_at_s = time.monotonic()
+        wait_s = self._look_s
         while True:
-            await asyncio.sleep(self._retry_wait_s() if failures.failing else self._look_s)
-            # The half: a clock with long ticks may say that the sleep was a little shorter.
-            if time.monotonic() - swept_at_s >= self._sweep_s - self._look_s / 2:
-                swept_at_s = time.monotonic()
-                with sweep_failures.attempt():  # the turns of a dead gateway do not wait for it
-                    await self._sweep()
-            with failures.attempt():
-                await self._end_abandoned()
+            await asyncio.sleep(wait_s)
+            wait_s = await self.look()
+
+    async def look(self) -> float:
+        """End the turns that have no writer now. Return how long to wait before the next look."""
+        # The half: a clock with long ticks may say that the sleep was a little shorter.
+        if _now_s() - self._swept_at_s >= self._sweep_s - self._look_s / 2:
+            self._swept_at_s = _now_s()
+            with self._sweep_failures.attempt():  # the turns of a dead gateway do not wait for it
+                await self._sweep()
+        with self._end_failures.attempt():
+            await self._end_abandoned()
+        return self._retry_wait_s() if self._end_failures.failing else self._look_s
 
     def _retry_wait_s(self) -> float:
         """Return how long to wait after a failure: never longer than without one."""
         next_retry_s = min((retry.at_s for retry in self._unfinished.values()), default=0.0)
-        shortest_s = self._look_s / _RETRIES_PER_LOOK
-        return min(self._look_s, max(shortest_s, next_retry_s - time.monotonic()))
+        return min(self._look_s, max(self._shortest_retry_s, next_retry_s - _now_s()))
+
+    @property
+    def _shortest_retry_s(self) -> float:
+        return self._look_s / _RETRIES_PER_LOOK
 
     def _put_off(self, keys: Iterable[int]) -> None:
-        """Try later to end these turns again."""
+        """Try later to end these turns again: soon at first, and ever less often."""
+        now_s = _now_s()
         for key in keys:
-            wait_s = self._look_s / _RETRIES_PER_LOOK
-            if key in self._unfinished:
-                wait_s = min(2 * self._unfinished[key].wait_s, _LONGEST_RETRY_S)
-            self._unfinished[key] = _Retry(time.monotonic() + wait_s, wait_s)
+            since_s = self._unfinished[key].since_s if key in self._unfinished else now_s
+            wait_s = max(self._shortest_retry_s, (now_s - since_s) * _RETRY_GROWTH)
+            self._unfinished[key] = _Retry(now_s + min(wait_s, _LONGEST_RETRY_S), since_s)
 
     async def _end_abandoned(self) -> None:
-        gateway, now_s = self._gateway, time.monotonic()
+        gateway, now_s = self._gateway, _now_s()
         due = {key for key, retry in self._unfinished.items() if retry.at_s <= now_s}
         reaper = self._reaper(frozenset(due.difference(gateway.turns.running_epochs)))
+        waiting: list[ClaimedTurn] = []
         error: BaseException | None = None
         async with aclosing(end_abandoned(gateway.database, reaper, now_ms=gateway.now_ms())) as recovered:
             async for some in recovered:
                 self._put_off(some.unfinished)
                 error = error or some.error
+                waiting += some.waiting
                 for turn_id in some.ended:
                     logger.warning("turn %s had no writer any more and was ended", turn_id)
-                for turn_id in some.waiting:
-                    await gateway.turns.resume(turn_id)
+        await self.resume(waiting)
         if due:  # those that were ended, run again or have another writer need no further try
             for key in due - await self._turns_not_running():
                 del self._unfinished[key]
@@ -219,6 +235,23 @@ class GatewayNode:
             raise error
         if self._unfinished:
             raise NotSaved("{count} turns could not be ended yet.", count=len(self._unfinished))
+
+    async def resume(self, waiting: Iterable[ClaimedTurn]) -> None:
+        """Resume turns that wait for an approval. One that fails is tried again, and keeps nothing waiting.
+
+        A gateway that stops leaves them to the others, or to its next start.
+        """
+        if self._gateway.stopping:
+            return
+        for turn in waiting:
+            try:
+                await self._gateway.turns.resume(turn.id)
+            except Exception as error:  # any: the other turns go on, and so does the start of the gateway
+                if turn.key not in self._unfinished:
+                    trace = None if isinstance(error, NotSaved) else error
+                    message = "turn %s waits for approval and could not be resumed: %s Retrying."
+                    logger.warning(message, turn.id, error, exc_info=trace)
+                self._put_off([turn.key])
 
     async def _turns_not_running(self) -> frozenset[int]:
         """Return the turns of this gateway that are stored as running, and do not run."""
@@ -232,7 +265,7 @@ class GatewayNode:
         leftover = await self._turns_not_running()
         twice, self._leftover = self._leftover & leftover, leftover
         for key in twice.difference(gateway.turns.running_epochs):
-            self._unfinished.setdefault(key, _Retry(time.monotonic(), self._look_s / _RETRIES_PER_LOOK))
+            self._unfinished.setdefault(key, _Retry(_now_s(), _now_s()))
         # An import that failed could perhaps not be deleted then, because the disk was full.
         if await gateway.database.read(sessions.old_imports):
             await gateway.database.write(sessions.drop_old_imports)

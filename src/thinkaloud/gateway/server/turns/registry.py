@@ -25,6 +25,7 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnFailed,
     Wording,
+    reason_of,
 )
 from thinkaloud.core.canon.requests import ToolMessage, TurnRequest, UserMessage, options_of
 from thinkaloud.core.context import Step
@@ -44,6 +45,7 @@ from thinkaloud.gateway.server.turns.prepare import (
     write_options,
 )
 from thinkaloud.gateway.server.turns.running_turn import RunningTurn, TurnPlan, entries_so_far
+from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.log.archive import last_seq
 from thinkaloud.gateway.store.log.commands import CommandKind, TurnCommand
 from thinkaloud.gateway.store.log.finish import INTERRUPTED
@@ -269,9 +271,11 @@ class TurnRegistry:
         row, session = claimed
         try:
             plan = await self._resume_plan(row, session)
-        except ThinkaloudError as error:
+        except NotSaved:  # the database fails, and not this turn
+            raise
+        except (ThinkaloudError, msgspec.MsgspecError) as error:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
-            await end_waiting(gateway.database, row, now_ms=now_ms, reason=error.wording)
+            await end_waiting(gateway.database, row, now_ms=now_ms, reason=reason_of(error))
         else:
             # The agent may have been changed since the turn began.
             allowed = await self._agents_in_turn(session.owner, plan.agent)

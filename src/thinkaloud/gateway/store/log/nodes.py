@@ -94,14 +94,12 @@ def _reachable_ms(reached_ms: list[int], since_ms: int, longest_gap_ms: int) -> 
     return total_ms
 
 
-def lock_node(conn: Connection, node: str) -> bool:
+def lock_node(conn: Connection, node: str) -> None:
     """Lock the row of a gateway until the end of the transaction.
 
-    False if another gateway takes its turns over now, or it appends at this moment.
+    Whoever takes its turns over at this moment, or appends to them, is waited for: that takes milliseconds.
     """
-    known = conn.scalar(select(nodes.c.id).where(nodes.c.id == node))
-    query = select(nodes.c.id).where(nodes.c.id == node).with_for_update(skip_locked=True)
-    return known is None or conn.scalar(query) is not None
+    conn.execute(select(nodes.c.id).where(nodes.c.id == node).with_for_update())
 
 
 def forget_old(conn: Connection) -> None:

@@ -5,9 +5,10 @@ approval can continue, and every other turn ends as interrupted, so that no read
 """
 
 import asyncio
+import time
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 
 import msgspec
@@ -32,24 +33,28 @@ INTERRUPTED_MESSAGE = Wording(
 
 
 _AT_ONCE = 8
-"""Turns that are claimed and ended together. If their reaper dies too, these wait for another lease."""
-_TRIES_AT_ONCE = 3
+"""Turns that are claimed together. If their reaper dies too, those that have not ended wait for a lease."""
+_TRIES_AT_ONCE = 5
 """A write may fail by chance, as when a connection breaks. Readers of a dead gateway's turns wait for it."""
+_AT_ONCE_S = 2.0
+"""What has taken longer is left to the next round: other turns must not wait for a lock again and again."""
 
 
-class _ClaimedTurn(msgspec.Struct, frozen=True):
+class ClaimedTurn(msgspec.Struct, frozen=True):
+    """An abandoned turn that the reaper writes now."""
+
     key: int
     id: str
     epoch: int
 
 
 class RecoveredTurns(msgspec.Struct, frozen=True):
-    """The ids of abandoned turns: those that were ended, and those that wait and can continue."""
+    """Abandoned turns: the ids of those that were ended, and those that wait and can continue."""
 
     ended: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
+    waiting: tuple[ClaimedTurn, ...] = ()
     unfinished: frozenset[int] = frozenset()
-    """The keys of turns that the reaper has claimed and could not end."""
+    """The keys of turns that the reaper has claimed, or may have, and could not end."""
     error: BaseException | None = None
     """Why one of them could not be ended."""
 
@@ -75,7 +80,7 @@ async def recover(database: Database, reaper: Reaper, *, now_ms: int) -> Recover
     """
     await database.write(drop_partial_imports if database.exclusive else drop_old_imports)
     ended: list[str] = []
-    waiting: list[str] = []
+    waiting: list[ClaimedTurn] = []
     unfinished: frozenset[int] = frozenset()
     error: BaseException | None = None
     async with aclosing(end_abandoned(database, reaper, now_ms=now_ms)) as recovered:
@@ -90,58 +95,72 @@ async def recover(database: Database, reaper: Reaper, *, now_ms: int) -> Recover
 async def end_abandoned(
     database: Database, reaper: Reaper, *, now_ms: int
 ) -> AsyncGenerator[RecoveredTurns, None]:
-    """End turns whose gateway is gone, and leftover ones of this gateway, some at a time.
+    """End turns whose gateway is gone, and leftover ones of this gateway. Yield each as it ends.
 
     Without this, a turn whose end could not be saved would stay running until the next start. A turn that
-    cannot be ended now does not hold up the others.
+    cannot be ended now, or takes long, does not hold up the others.
     """
-    tried: frozenset[int] = frozenset()
-    for writer in await database.read(partial(_gone_writers, reaper=reaper, alone=database.exclusive)):
-        while True:
-            claim = partial(_claim, reaper=reaper, writer=writer, tried=tried)
-            claimed = await _try_at_once(partial(database.write, claim))
-            if not claimed:
-                break
-            tried |= {turn.key for turn in claimed}
-            ends = [partial(_end_claimed, database, turn, reaper.waits, now_ms) for turn in claimed]
-            results = await asyncio.gather(*map(_try_at_once, ends), return_exceptions=True)
-            yield _recovered(claimed, results)
+    find = partial(_abandoned, reaper=reaper, alone=database.exclusive)
+    ending: dict[asyncio.Task[RecoveredTurns], ClaimedTurn] = {}
+    try:
+        for writer, all_keys in await _try_at_once(partial(database.read, find)):
+            for start in range(0, len(all_keys), _AT_ONCE):
+                keys = all_keys[start : start + _AT_ONCE]
+                claim = partial(_claim, reaper=reaper, writer=writer, keys=keys)
+                try:
+                    claimed = await _try_at_once(partial(database.write, claim))
+                except NotSaved as error:  # the server may have carried it out, and only not told so
+                    yield RecoveredTurns(unfinished=frozenset(keys), error=error)
+                    break
+                for turn in claimed:
+                    end = _end_claimed(database, turn, reaper.waits, now_ms)
+                    ending[asyncio.create_task(end)] = turn
+                async for some in _results(ending, fewer_than=_AT_ONCE):
+                    yield some
+        async for some in _results(ending, fewer_than=1):
+            yield some
+    finally:
+        for task in ending:
+            task.cancel()
+
+
+async def _results(
+    ending: dict[asyncio.Task[RecoveredTurns], ClaimedTurn], *, fewer_than: int
+) -> AsyncGenerator[RecoveredTurns, None]:
+    """Remove tasks that are done and yield what they did, until fewer are left."""
+    while len(ending) >= fewer_than:
+        done, _ = await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            turn = ending.pop(task)
+            error = task.exception()
+            if error is None:
+                yield task.result()
+            else:
+                yield RecoveredTurns(unfinished=frozenset({turn.key}), error=error)
 
 
 async def _try_at_once(work: Callable[[], Awaitable[T]]) -> T:
     """Do something that the database may refuse, a few times if it does. All of it can be done again."""
+    until_s = time.monotonic() + _AT_ONCE_S
     for _ in range(_TRIES_AT_ONCE - 1):
-        with suppress(NotSaved):
+        try:
             return await work()
+        except NotSaved:
+            if time.monotonic() > until_s:
+                raise
     return await work()
 
 
 async def _end_claimed(
-    database: Database, turn: _ClaimedTurn, waits: Callable[[Turn], bool], now_ms: int
-) -> TurnState | None:
-    """End a turn. Return its state: running if it waits and can continue, None if another writer has it."""
-    finished = await database.read(partial(_finished_turn, key=turn.key, now_ms=now_ms, waits=waits))
-    if finished is None:
-        return TurnState.RUNNING
-    return finished.state if await _save(database, turn.key, turn.epoch, finished) else None
-
-
-def _recovered(
-    claimed: list[_ClaimedTurn], results: list[TurnState | BaseException | None]
+    database: Database, turn: ClaimedTurn, waits: Callable[[Turn], bool], now_ms: int
 ) -> RecoveredTurns:
-    ended: list[str] = []
-    waiting: list[str] = []
-    unfinished: set[int] = set()
-    error: BaseException | None = None
-    for turn, result in zip(claimed, results, strict=True):
-        if isinstance(result, BaseException):
-            unfinished.add(turn.key)
-            error = result
-        elif result is TurnState.RUNNING:
-            waiting.append(turn.id)
-        elif result is not None:
-            ended.append(turn.id)
-    return RecoveredTurns(tuple(ended), tuple(waiting), frozenset(unfinished), error)
+    """End a turn, unless it waits and can continue, or another writer has it."""
+    prepare = partial(_finished_turn, key=turn.key, now_ms=now_ms, waits=waits)
+    finished = await _try_at_once(partial(database.read, prepare))
+    if finished is None:
+        return RecoveredTurns(waiting=(turn,))
+    saved = await _try_at_once(partial(_save, database, turn.key, turn.epoch, finished))
+    return RecoveredTurns(ended=(turn.id,) if saved else ())
 
 
 def leftover_turns(conn: Connection, node: str, running: Collection[int]) -> frozenset[int]:
@@ -150,29 +169,39 @@ def leftover_turns(conn: Connection, node: str, running: Collection[int]) -> fro
     return frozenset(conn.scalars(own)).difference(running)
 
 
-def _gone_writers(conn: Connection, reaper: Reaper, alone: bool) -> list[str]:
-    query = select(turns.c.writer).where(turns.c.state == TurnState.RUNNING, turns.c.writer != reaper.node)
-    writers = list(conn.scalars(query.distinct()))
+def _abandoned(conn: Connection, reaper: Reaper, alone: bool) -> list[tuple[str, list[int]]]:
+    """Return the writers of abandoned turns, with the keys of these turns."""
+    running = turns.c.state == TurnState.RUNNING
+    others = select(turns.c.writer).where(running, turns.c.writer != reaper.node)
+    writers = list(conn.scalars(others.distinct()))
     if writers and not alone:
         writers = gone_nodes(conn, writers, reaper.lease_ms, reaper.reached_ms)
-    return [*writers, reaper.node] if reaper.leftover else writers
+    keys = select(turns.c.key).where(running).order_by(turns.c.key)
+    abandoned = [(writer, list(conn.scalars(keys.where(turns.c.writer == writer)))) for writer in writers]
+    # A leftover turn may have another writer: the claim that failed was perhaps not carried out.
+    own = keys.where(turns.c.writer == reaper.node, turns.c.key.in_(padded(reaper.leftover)))
+    return [*abandoned, (reaper.node, list(conn.scalars(own)))]
 
 
-def _claim(conn: Connection, reaper: Reaper, writer: str, tried: frozenset[int]) -> list[_ClaimedTurn]:
-    """Become the writer of some abandoned turns. The raised epoch stops a writer that is alive."""
-    if not lock_node(conn, writer):
-        return []  # the next round tries again
-    owned = turns.c.writer == writer, turns.c.state == TurnState.RUNNING
-    some = select(turns.c.key).where(*owned)
-    if writer == reaper.node:
-        some = some.where(turns.c.key.in_(padded(set(reaper.leftover) - tried)))
-    elif conn.dialect.name == "postgresql":  # it may have come back while this transaction waited
-        some = some.where(is_gone(turns.c.writer))
-    keys = conn.scalars(some.order_by(turns.c.key).limit(_AT_ONCE)).all()
-    claim = update(turns).where(turns.c.key.in_(padded(keys)), *owned)
+def _claim(conn: Connection, reaper: Reaper, writer: str, keys: list[int]) -> list[ClaimedTurn]:
+    """Become the writer of these turns. The raised epoch stops a writer that is alive.
+
+    It may be done again: a claim whose acknowledgement was lost has made the reaper their writer already. One
+    that somebody else has locked is left to the next round.
+    """
+    lock_node(conn, writer)
+    claimable = turns.c.writer == writer
+    if conn.dialect.name == "postgresql" and writer != reaper.node:
+        claimable &= is_gone(turns.c.writer)  # it may have come back while this transaction waited
+    claimable |= turns.c.writer == reaper.node
+    free = select(turns.c.key).where(
+        turns.c.key.in_(padded(keys)), turns.c.state == TurnState.RUNNING, claimable
+    )
+    locked = conn.scalars(free.with_for_update(skip_locked=True, key_share=True)).all()
+    claim = update(turns).where(turns.c.key.in_(padded(locked)))
     claim = claim.values(epoch=turns.c.epoch + 1, writer=reaper.node)
     rows = conn.execute(claim.returning(turns.c.key, turns.c.id, turns.c.epoch)).all()
-    return [_ClaimedTurn(row.key, row.id, row.epoch) for row in rows]
+    return [ClaimedTurn(row.key, row.id, row.epoch) for row in rows]
 
 
 async def end_waiting(database: Database, turn: TurnRow, *, now_ms: int, reason: Wording) -> None:

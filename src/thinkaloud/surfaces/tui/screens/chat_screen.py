@@ -204,8 +204,10 @@ class ChatScreen(Screen[None]):
         shown = self.chat.info.id if self.chat else ""
         words = self.display_settings.words
         self.query_one(SessionList).show(self.state.sessions.values(), shown, words)
-        title = self.display_settings.title(self.chat, self.state.answerer)
-        self.query_one("#title", Static).update(Content(title))
+        title = Content(self.display_settings.title(self.chat, self.state.answerer))
+        title_line = self.query_one("#title", Static)
+        if title_line.content != title:
+            title_line.update(title)
         self._show_waiting()
 
     def _show_waiting(self) -> None:

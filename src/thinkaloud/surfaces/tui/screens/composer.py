@@ -287,15 +287,16 @@ class WaitingList(OptionList):
         """Show the questions that wait, and why."""
         questions = [] if chat is None else chat.waiting
         self.set_class(bool(questions), "-filled")
-        if chat is None or not questions:
-            self.clear_options()
+        if chat is not None and questions:
+            stays = chat.running_turn is None
+            self.border_title = words.text("waiting.stays" if stays else "waiting.next")
+        lines = [(question.key, _waiting_line(question)) for question in questions]
+        if lines == [(option.id, option.prompt) for option in self.options]:
             return
-        stays = chat.running_turn is None
-        self.border_title = words.text("waiting.stays" if stays else "waiting.next")
         highlighted = self.highlighted or 0
         self.clear_options()
-        self.add_options([Option(_waiting_line(question), id=question.key) for question in questions])
-        self.highlighted = min(highlighted, len(questions) - 1)
+        self.add_options([Option(line, id=key) for key, line in lines])
+        self.highlighted = min(highlighted, len(lines) - 1) if lines else None
 
     def action_act(self, act: str) -> None:
         """Tell the screen what to do with the highlighted question."""

@@ -53,8 +53,10 @@ class SessionList(OptionList):
         if shown != self._shown or highlighted not in ids:
             highlighted = shown
         if [option.id for option in self.options] == ids:
-            for id, line in rows:
-                self.replace_option_prompt(id, line)
+            for option, (id, line) in zip(self.options, rows, strict=True):
+                # The list is read again every few seconds, and a new prompt draws the whole screen.
+                if not (isinstance(option.prompt, Content) and option.prompt.is_same(line)):
+                    self.replace_option_prompt(id, line)
         else:
             self.clear_options()
             self.add_options([Option(line, id=id) for id, line in rows])

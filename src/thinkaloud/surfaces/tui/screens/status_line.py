@@ -66,7 +66,9 @@ class StatusLine(Static):
         self.set_class(self._lost and not self._notice, "-lost")
         self.set_class(bool(self._notice) and not error, "-notice")
         self.set_class(error, "-error")
-        self.update(Content(self._notice or self._status))
+        text = Content(self._notice or self._status)
+        if self.content != text:
+            self.update(text)
 
 
 def status_text(display: Display, chat: ChatSession | None, gateway_lost: Wording | None, place: str) -> str:
