@@ -269,7 +269,7 @@ def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:
         | {"usage": _known(reply.get("usage", {}))}
         for reply in turn["replies"]
     ]
-    outcome = turn["outcome"] and {name: turn["outcome"][name] for name in OUTCOME_FIELDS}
+    outcome = turn["outcome"] and {name: turn["outcome"].get(name) for name in OUTCOME_FIELDS}
     facts = {own: turn[name] for name, own in TURN_FIELDS.items()}
     notices = [(given["code"], given.get("text", ""), given.get("block")) for given in turn["notices"]]
     usage = _known(turn["usage"])

@@ -4,11 +4,11 @@ A number appears only when it is known. When thinking is complete, the time is p
 ("Thought for 4.2s"), so the header does not repeat it. A turn that ended well has no notice.
 """
 
-from thinkaloud.core.canon import Kind, NoticeGiven, Wording
+from thinkaloud.core.canon import Kind, NoticeGiven
 from thinkaloud.core.transcript import Approval, Block, Ending, ThinkingTime, Turn
 from thinkaloud.core.view.policy import HeaderStyle
 from thinkaloud.core.view.state import ThinkingState, ViewContext, connection_lost
-from thinkaloud.core.view.translate import translate
+from thinkaloud.core.view.translate import translate_received
 from thinkaloud.core.view.words import Words
 
 ICONS = {
@@ -142,7 +142,7 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
         return ""
     key = "ai.notice.connection_lost" if connection_lost(turn) else _ENDING_KEYS[turn.outcome.ending]
     outcome = turn.outcome
-    reason = translate(Wording.received(outcome.message, outcome.wording), locale) or outcome.cause
+    reason = translate_received(outcome.message, outcome.wording, locale) or outcome.cause
     if turn.outcome.ending is Ending.FAILED and not reason:
         return ""  # without a reason the notice would only repeat the label
     return Words(locale).text(key, reason=reason)
@@ -151,7 +151,7 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
 def notice_text(event: NoticeGiven, locale: str = "en-US") -> str:
     """Return a notice given during the turn: localized if its code is known, else its own text."""
     key = _NOTICE_KEYS.get(event.code)
-    return Words(locale).text(key) if key else translate(Wording.received(event.text, event.wording), locale)
+    return Words(locale).text(key) if key else translate_received(event.text, event.wording, locale)
 
 
 def needs_attention(event: NoticeGiven) -> bool:

@@ -33,6 +33,11 @@ def translate(wording: Wording | str, locale: str, *, context: str = "") -> str:
     return fill(translation, fields)
 
 
+def translate_received(text: str, wording: Wording | None, locale: str) -> str:
+    """Return a text that was sent or stored, with its wording if it has one, in a language."""
+    return translate(Wording.received(text, wording), locale) if catalog(locale) else text
+
+
 def catalog(locale: str) -> Mapping[str, str]:
     """Return the translations of a language by their English templates; none for English."""
     return _read_catalog(find_locale(locale).name)
