@@ -75,6 +75,7 @@ class OutcomeFields(msgspec.Struct):
     ending: str | None = None
     cause: str | None = None
     message: Text | None = None
+    wording: msgspec.Raw = msgspec.Raw()
 
 
 class Counts(msgspec.Struct):
@@ -193,7 +194,9 @@ class Reader:
         cause = outcome.cause or ""
         lost = outcome.ending == "cut_off" and cause == "cut_off"
         if outcome.ending == "failed" or lost:
-            self._emitter.fail(cause or "failed", Wording.received(outcome.message or "", None))
+            self._emitter.fail(
+                cause or "failed", Wording.received(outcome.message or "", _read_wording(outcome.wording))
+            )
             return
         finish = _FINISH_BY_ENDING.get(outcome.ending or "", Finish.STOP)
         self._emitter.finish(finish, cause)
@@ -205,3 +208,11 @@ def _description(step: Step) -> str:
     tool_input = " ".join((step.tool_input or "").split())
     repeats = line == step.tool_name or tool_input.startswith(line.removesuffix("…"))
     return "" if repeats else step.content
+
+
+def _read_wording(raw: msgspec.Raw) -> Wording | None:
+    """Return the wording of a message; None without one, or with one that cannot be read."""
+    try:
+        return msgspec.json.decode(raw, type=Wording | None) if raw else None
+    except msgspec.MsgspecError:
+        return None
