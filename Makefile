@@ -17,10 +17,10 @@ NPM_CI = npm ci --silent --no-audit --no-fund
 
 # The tests of the pure packages, and those that hold the project to its own rules.
 CORE := $(addprefix tests/,catalog context dialects export requests tags transcript view wire)
-RULES := $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
+RULES := tests/languages $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core languages manual docs bench behaviour lock release clean
 .PHONY: .check-core .compile-tests .lint-python .lint-web .test-element
 
 help: ## list the targets
@@ -99,6 +99,9 @@ format: .venv/.dev web/node_modules/.all ## format the code
 core: .venv/.dev ## write the parts of web that repeat what Python defines or reads
 	$(BIN)/python -m tests.web.generate_core
 	$(BIN)/python -m tests.web.generate_vectors
+
+languages: .venv/.dev ## add new texts of the source to the catalogs of the languages, and remove those that are gone
+	$(BIN)/python -m tests.languages.extract
 
 manual: .venv/.dev ## write the manual page from the parser
 	$(BIN)/python scripts/manual.py

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from thinkaloud import __version__
 from thinkaloud.cli import COMMANDS
-from thinkaloud.cli.parser import DESCRIPTION, CommandNode, build_parser, command_nodes
+from thinkaloud.cli.parser import DESCRIPTION, CommandNode, build_parser, command_nodes, help_text
 
 PAGE = Path(__file__).parents[1] / "src" / "thinkaloud" / "cli" / "thinkaloud.1"
 EXIT_CODES = (
@@ -61,7 +61,7 @@ def _command(node: CommandNode) -> Iterator[str]:
             continue
         yield ".TP"
         yield _term(action)
-        yield _escape((action.help or "").replace("%%", "%"))
+        yield _escape(help_text(action))
 
 
 def _term(action: argparse.Action) -> str:

@@ -69,6 +69,8 @@ def refuse_missing_extras() -> Iterator[None]:
         if not extra:
             raise
         raise Refused(
-            f"The package {error.name} is not installed. It comes with the extra [{extra}]. "
-            f"Run: {install_command(extra)}"
+            "The package {name} is not installed. It comes with the extra [{extra}]. Run: {command}",
+            name=error.name,
+            extra=extra,
+            command=install_command(extra),
         ) from None

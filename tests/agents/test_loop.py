@@ -149,7 +149,7 @@ def test_not_honoured_notice_is_given_once() -> None:
     ).notes
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Call("weather"),), (Say("Mild."),)]})
     assert notes
-    assert [notice.text for notice in turn.notices] == list(notes)
+    assert [notice.text for notice in turn.notices] == list(map(str, notes))
 
 
 def test_thoughts_between_calls_are_sent_back() -> None:

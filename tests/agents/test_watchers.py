@@ -41,6 +41,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.transcript import Turn, apply
 from thinkaloud.core.view.labels import notice_text
@@ -239,7 +240,7 @@ def call(number: int, arguments: str = "{}", result: str = "4", *, parent: int |
 def test_fourth_identical_call_gives_one_notice() -> None:
     notices = notices_of(event for number in range(9) for event in call(number))
     message = "The model has made the same call 4 times in a row, with the same result."
-    assert notices == [NoticeGiven("repeating", message, 3)]
+    assert [(notice.code, notice.text, notice.block) for notice in notices] == [("repeating", message, 3)]
 
 
 def test_different_call_or_result_resets_the_count() -> None:
@@ -267,7 +268,8 @@ def test_budget_notice_is_given_once_and_marks_estimates() -> None:
     """Four bytes are about a token."""
     grown: list[Event] = [BlockStarted(0, Kind.REASONING), *[BlockGrew(0, "word" * 10)] * 20]
     message = "About 90% of the thinking budget of 100 tokens is used."
-    assert notices_of(grown, TurnWatcher(budget_tokens=100)) == [NoticeGiven("budget_nearly_used", message)]
+    notices = notices_of(grown, TurnWatcher(budget_tokens=100))
+    assert [(notice.code, notice.text) for notice in notices] == [("budget_nearly_used", message)]
     assert notices_of(grown[:9], TurnWatcher(budget_tokens=100)) == []
     assert notices_of(grown) == []
     chinese: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "数" * 120)]
@@ -280,7 +282,7 @@ def test_reported_tokens_replace_the_estimate() -> None:
     assert notices_of([*grown, few, BlockGrew(0, "word" * 60)], TurnWatcher(budget_tokens=100)) == []
     message = "97% of the thinking budget of 2,000 tokens is used."
     notices = notices_of([*grown, UsageReported(Usage(reasoning=1_940))], TurnWatcher(budget_tokens=2_000))
-    assert notices == [NoticeGiven("budget_nearly_used", message)]
+    assert [(notice.code, notice.text) for notice in notices] == [("budget_nearly_used", message)]
     unknown = UsageReported(Usage(output=5))
     assert codes(notices_of([*grown, unknown, BlockGrew(0, "word" * 10)], TurnWatcher(budget_tokens=100)))
 
@@ -318,7 +320,8 @@ def test_silence_notice_is_given_once() -> None:
     watch = TurnWatcher(silent_s=10)
     notices_of([TurnStarted(), BlockStarted(0, Kind.REASONING)], watch)
     assert watch.silence_notice(10_999) is None
-    notice = NoticeGiven("silent", "Nothing has come from the model for 10 seconds.")
+    text = Wording("Nothing has come from the model for {seconds} seconds.", seconds=10)
+    notice = NoticeGiven.of("silent", text)
     assert watch.silence_notice(11_000) == notice
     assert watch.silence_notice(60_000) is None
     assert watch.feed(Turn(), Entry(2, TurnStarted(), 70_000)) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.core.canon import BadCatalog, UnknownModel
+from thinkaloud.core.canon import BadCatalog, UnknownModel, Wording
 from thinkaloud.core.canon.requests import ThinkingLevel, ThinkingSetting
 from thinkaloud.core.catalog import (
     Provider,
@@ -188,7 +188,9 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
         "or run `thinkaloud keys set anthropic`. Nothing was sent."
     )
     fault = "credentials.toml is readable by other users. Run: chmod 600 credentials.toml"
-    assert str(key_missing_error(chosen, fault=fault)).startswith(f"{fault} With thinking on, ")
+    assert str(key_missing_error(chosen, fault=Wording.plain(fault))).startswith(
+        f"{fault} With thinking on, "
+    )
     without = find_route("claude-opus-4.5", thinking=False, have_key=with_keys())
     assert str(key_missing_error(without)) == (
         "No API key found for anthropic. Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml "
@@ -296,23 +298,23 @@ def test_every_vendor_spelling_of_a_provider_is_a_name() -> None:
 
 def test_a_retired_model_names_its_successor() -> None:
     """The date comes from the provider's own table, and holds only there."""
-    assert retirement_note(find_route("anthropic/claude-3.7-sonnet")) == (
+    assert str(retirement_note(find_route("anthropic/claude-3.7-sonnet"))) == (
         "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.6 instead."
     )
-    assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) == ""
-    assert retirement_note(find_route("anthropic/claude-sonnet-4.6")) == ""
-    assert retirement_note(find_route("vertex/gemini-2.5-pro")) == (
+    assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) is None
+    assert retirement_note(find_route("anthropic/claude-sonnet-4.6")) is None
+    assert str(retirement_note(find_route("vertex/gemini-2.5-pro"))) == (
         "vertex retired gemini-2.5-pro on 2026-10-20. Use gemini-3.8-flash instead."
     )
-    assert retirement_note(find_route("gemini/gemini-2.5-pro")) == ""
-    assert retirement_note(find_route("openai/o4-mini")) == (
+    assert retirement_note(find_route("gemini/gemini-2.5-pro")) is None
+    assert str(retirement_note(find_route("openai/o4-mini"))) == (
         "openai retired o4-mini on 2026-10-23. Use gpt-5.6-terra instead."
     )
     user_catalog = parse_catalog(
         *builtin_texts(), '[models.gpt-5]\nretires = { openai = "2031-01-01" }\nsuccessor = "gpt-5.5"'
     )
     chosen = route(user_catalog, "openai/gpt-5", thinking=False, have_key=any_key)
-    assert retirement_note(chosen) == "openai retires gpt-5 on 2031-01-01. Use gpt-5.5 instead."
+    assert str(retirement_note(chosen)) == "openai retires gpt-5 on 2031-01-01. Use gpt-5.5 instead."
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def test_doctor_checks_the_home_by_writing(
 def test_read_only_file_system_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _: _FileSystem(os.ST_RDONLY))
     problem = disk.disk_problem(sqlite_error(sqlite3.SQLITE_CANTOPEN), tmp_path / "thinkaloud.db")
-    assert problem == "the file system is read-only"
-    assert "THINKALOUD_HOME" in disk.disk_remedy(problem)
+    assert str(problem) == "the file system is read-only"
+    assert "THINKALOUD_HOME" in str(disk.disk_remedy(str(problem)))
 
 
 @pytest.mark.parametrize("notices", [[], [StorageChanged(saved=False)]], ids=["silent", "reported"])

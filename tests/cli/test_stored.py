@@ -265,9 +265,9 @@ def test_command_goes_on_after_the_one_that_held_the_gateway_was_killed(home: Us
                 holding.communicate(timeout=PATIENCE_S)
                 out, err = joined.communicate(timeout=PATIENCE_S)
     assert (out, joined.returncode) == ("", 1)
-    assert "\nthinkaloud: The command that ran the gateway has ended" in err
+    assert "\nthinkaloud: O comando que executava o gateway terminou" in err
     assert "Conectando de novo." in err
-    assert "The gateway stopped before this turn ended." in err
+    assert "O gateway parou antes do fim desta resposta." in err
 
 
 def test_watch_that_is_interrupted_leaves_the_turn_alone(home: UserHome) -> None:

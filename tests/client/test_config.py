@@ -181,8 +181,8 @@ def test_invalid_value_is_left_out_and_the_rest_of_the_file_counts(
     config = ConfigFile(path).read()
     assert config.values == {"thinking.context_mode": "strip"}
     (problem,) = config.problems
-    assert message.format(path=path) in problem
-    assert "thinkaloud config unset " in problem
+    assert message.format(path=path) in str(problem)
+    assert "thinkaloud config unset " in str(problem)
 
 
 def test_every_setting_takes_what_a_user_types() -> None:

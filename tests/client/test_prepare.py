@@ -101,7 +101,7 @@ def test_prepare_chooses_a_route_and_notes(
 
 def test_prepare_notes_that_a_model_is_retired() -> None:
     prepared = prepare(QUESTION, model="anthropic/claude-3.7-sonnet", have_key=any_key)
-    assert prepared.notes == (
+    assert tuple(map(str, prepared.notes)) == (
         "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.6 instead.",
     )
 
@@ -122,7 +122,7 @@ def test_unavailable_thinking_is_refused_or_noted() -> None:
         options=Options(on_thinking_unavailable="warn"),
         have_key=any_key,
     )
-    assert "gpt-4o does not support thinking" in warned.notes[0]
+    assert "gpt-4o does not support thinking" in str(warned.notes[0])
 
 
 def test_options_reach_the_request() -> None:

@@ -134,7 +134,7 @@ def test_forced_tool_with_thinking_becomes_a_free_choice() -> None:
         "Hello?", model="claude-opus-4.5", thinking="high", options=options, have_key=lambda _: True
     )
     assert prepared.request.tool_choice == "auto"
-    assert any("does not allow a forced tool while thinking" in note for note in prepared.notes)
+    assert any("does not allow a forced tool while thinking" in str(note) for note in prepared.notes)
 
 
 def test_tools_of_a_conversation_count_when_thinking_is_resolved() -> None:
@@ -152,7 +152,7 @@ def test_thinking_by_default_is_off_where_it_excludes_tools() -> None:
     options = Options(tools=(WEATHER,))
     prepared = prepare("Hello?", model="openai-chat/gpt-5.6-sol", options=options, have_key=lambda _: True)
     assert prepared.request.thinking.effort == "none"
-    assert any("so thinking is off" in note for note in prepared.notes)
+    assert any("so thinking is off" in str(note) for note in prepared.notes)
 
 
 def test_system_and_tools_of_the_options_hold_beside_a_conversation() -> None:
@@ -176,7 +176,7 @@ def test_tools_are_left_out_for_a_model_that_takes_none() -> None:
         have_key=lambda _: True,
     )
     assert prepared.request.tools == ()
-    assert "deepseek-reasoner takes no tools at deepseek, so none were offered." in prepared.notes
+    assert "deepseek-reasoner takes no tools at deepseek, so none were offered." in map(str, prepared.notes)
     forced = Options(tools=(WEATHER,), tool_choice="required")
     with pytest.raises(Refused, match="none can be forced"):
         prepare("Hello?", model="deepseek/deepseek-reasoner", options=forced, have_key=lambda _: True)

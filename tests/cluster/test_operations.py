@@ -61,7 +61,7 @@ def test_doctor_reports_a_server_that_does_not_answer_and_tables_of_a_newer_vers
     shared_server().execute("UPDATE alembic_version SET version_num = '9999'", name)
     failed = [text for passed, text in check_postgres(shared_server().url(name)) if not passed]
     assert len(failed) == 1
-    assert "Upgrade" in failed[0]
+    assert "Upgrade" in str(failed[0])
 
 
 def test_database_that_is_killed_is_reported_and_costs_no_turn() -> None:

@@ -365,7 +365,7 @@ def test_a_change_inside_an_open_loop_sends_the_thought_to_be_dropped() -> None:
     assert built.request.thinking == ThinkingParameters(
         mode="adaptive", template=(("block_binding", "drop_block"),)
     )
-    assert built.report.notes[0].startswith("The provider is asked to drop thoughts")
+    assert str(built.report.notes[0]).startswith("The provider is asked to drop thoughts")
     off = build(steps, BOUND, BuildOptions(thinking=ThinkingParameters(mode="disabled")))
     assert (assistant_messages(off)[0].verbatim, off.request.thinking) == (
         "",
@@ -581,7 +581,7 @@ def test_no_thinking_budget_in_a_loop_that_another_model_began() -> None:
     steps = conversation_of(user_message(), answer_from(DEEPSEEK, "Hm.", "", [LIMA]), tool_result())
     built = build(steps, CLAUDE, budget)
     assert built.request.thinking == ThinkingParameters(mode="disabled")
-    assert built.report.notes[0].startswith("Thinking is off for this request")
+    assert str(built.report.notes[0]).startswith("Thinking is off for this request")
     native = build(
         conversation_of(user_message(), answer_from(CLAUDE, "Hm.", "", [LIMA]), tool_result()), CLAUDE, budget
     )
@@ -660,7 +660,7 @@ def test_reasoning_tokens_are_reported_for_a_single_thought() -> None:
     assert built.report.total(SendStatus.SENT).tokens == 30
     assert built.report.total(SendStatus.WITHHELD).blocks == 1
     assert built.report.total(SendStatus.WITHHELD).tokens is None
-    assert built.report.lines[0].reason.endswith(".")
+    assert built.report.lines[0].reason.template.endswith(".")
 
 
 def test_build_options_reach_the_request() -> None:

@@ -164,6 +164,6 @@ def test_images_of_tool_results_become_a_note_where_the_api_has_no_place_for_the
     last = built.request.messages[-1]
     assert isinstance(last, ToolMessage)
     assert last.result == "A map.\n\n(2 images were returned here, which cannot be sent as a tool result.)"
-    assert built.report.notes == (
+    assert tuple(map(str, built.report.notes)) == (
         "mistral takes no images in tool results, so 2 images were replaced by a note in the text.",
     )

@@ -22,6 +22,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.dialects.emitter import TurnEmitter
 
@@ -53,9 +54,9 @@ def emitter_calls() -> st.SearchStrategy[EmitterCall]:
             lambda count: lambda emitter: emitter.report_usage(Usage(output=count)),
             st.none() | st.integers(0, 9),
         ),
-        st.builds(lambda text: lambda emitter: emitter.add_notice("note", text), TEXTS),
+        st.builds(lambda text: lambda emitter: emitter.add_notice("note", Wording.plain(text)), TEXTS),
         st.builds(lambda text: lambda emitter: emitter.finish(Finish.STOP, text, text), TEXTS),
-        st.builds(lambda text: lambda emitter: emitter.fail("broken", text), TEXTS),
+        st.builds(lambda text: lambda emitter: emitter.fail("broken", Wording.plain(text)), TEXTS),
     )
 
 
@@ -131,9 +132,9 @@ def test_emitter_ignores_calls_after_the_end() -> None:
     emitter.finish_tool("key", "done")
     emitter.reclassify("key", Kind.TEXT)
     emitter.report_usage(Usage(output=1))
-    emitter.add_notice("note", "late")
+    emitter.add_notice("note", Wording("late"))
     emitter.finish(Finish.STOP)
-    emitter.fail("broken", "late")
+    emitter.fail("broken", Wording("late"))
     emitter.fail_cut_off("its end")
     assert emitter.drain() == []
 
@@ -143,7 +144,7 @@ def test_fail_interrupts_open_blocks() -> None:
     emitter.append_or_start("key", Kind.TOOL_CALL, "{")
     emitter.finish_tool("key", "", "no such tool")
     emitter.report_usage(Usage(output=1))
-    emitter.fail("broken", "It broke.")
+    emitter.fail("broken", Wording("It broke."))
     assert emitter.drain()[2:] == [
         BlockGrew(0, "{"),
         ToolFinished(0, "", "no such tool"),

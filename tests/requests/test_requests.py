@@ -34,7 +34,7 @@ from tests.context.conversations import (
     user_message,
 )
 
-from thinkaloud.core.canon import Refused, UnknownDialect
+from thinkaloud.core.canon import Refused, UnknownDialect, Wording
 from thinkaloud.core.canon.requests import (
     AssistantMessage,
     Image,
@@ -243,7 +243,7 @@ def test_openai_chat() -> None:
             ThinkingParameters(template=(("enable_thinking", False),)),
             {"chat_template_kwargs": {"enable_thinking": False}},
         ),
-        (CHAT, ThinkingParameters(template=(("x", True),), level="low", notes=("said",)), {}),
+        (CHAT, ThinkingParameters(template=(("x", True),), level="low", notes=(Wording("said"),)), {}),
         (OLLAMA, ThinkingParameters(toggle=True), {"think": True}),
         (OLLAMA, ThinkingParameters(effort="high"), {"think": "high"}),
         (

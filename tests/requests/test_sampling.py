@@ -63,7 +63,9 @@ def test_nova_thinks_and_takes_no_limits_with_the_highest_effort(
     sent = body(request)
     assert sent.get("additionalModelRequestFields", {}).get("reasoningConfig", {}) == reasoning
     assert sent.get("inferenceConfig", {}) == inference
-    assert sum("with the effort high" in note for note in request.notes) == (3 if thinking == "high" else 0)
+    assert sum("with the effort high" in str(note) for note in request.notes) == (
+        3 if thinking == "high" else 0
+    )
 
 
 def test_gemini_takes_sampling_while_it_thinks() -> None:
@@ -90,20 +92,22 @@ def test_what_a_model_does_not_take_is_left_out_with_a_note(
     fields = set(body(request))
     assert fields >= set(sent)
     assert not fields & set(missing)
-    noted = [name for name in missing if any(f"so {name} was not sent" in note for note in request.notes)]
+    noted = [
+        name for name in missing if any(f"so {name} was not sent" in str(note) for note in request.notes)
+    ]
     assert noted == [*missing]
 
 
 def test_a_default_that_is_not_taken_needs_no_note() -> None:
     request = prepared("openai/gpt-5", temperature=1, top_p=1)
     assert not {"temperature", "top_p"} & set(body(request))
-    assert not any("not sent" in note for note in request.notes)
+    assert not any("not sent" in str(note) for note in request.notes)
 
 
 def test_temperature_above_the_highest_is_lowered_with_a_note() -> None:
     request = prepared("claude-haiku-4.5", temperature=1.5)
     assert body(request)["temperature"] == 1
-    assert "anthropic takes temperatures up to 1, so 1 was sent instead of 1.5." in request.notes
+    assert "anthropic takes temperatures up to 1, so 1 was sent instead of 1.5." in map(str, request.notes)
 
 
 @pytest.mark.parametrize(("top_p", "sent"), [(1, 0.99), (0.001, 0.01), (0.5, 0.5)])
@@ -111,13 +115,15 @@ def test_top_p_is_kept_within_the_range_of_the_provider_with_a_note(top_p: float
     request = prepared("cohere/command-a-03-2025", top_p=top_p)
     assert body(request)["p"] == sent
     note = f"cohere takes top_p from 0.01 to 0.99, so {sent:g} was sent instead of {top_p:g}."
-    assert request.notes == (() if top_p == sent else (note,))
+    assert tuple(map(str, request.notes)) == (() if top_p == sent else (note,))
 
 
 def test_stop_sequences_above_the_limit_of_the_provider_are_left_out_with_a_note() -> None:
     request = prepared("cohere/command-a-03-2025", stop=tuple("abcdef"))
     assert body(request)["stop_sequences"] == list("abcde")
-    assert request.notes == ("cohere takes up to 5 stop sequences, so only the first 5 were sent.",)
+    assert tuple(map(str, request.notes)) == (
+        "cohere takes up to 5 stop sequences, so only the first 5 were sent.",
+    )
 
 
 @pytest.mark.parametrize("bad", [{"temperature": 2.5}, {"top_p": 0}, {"stop": ("",)}, {"seed": -1}])
@@ -160,7 +166,7 @@ def test_one_call_at_a_time_is_asked_for_where_the_dialect_has_a_field(
 ) -> None:
     request = prepared(model, parallel_tool_calls=False, tools=(WEATHER,))
     assert body(request).items() >= fields.items()
-    assert not any("parallel_tool_calls" in note for note in request.notes)
+    assert not any("parallel_tool_calls" in str(note) for note in request.notes)
 
 
 @pytest.mark.parametrize(
@@ -190,11 +196,11 @@ def test_one_call_at_a_time_is_left_out_with_a_note_where_it_is_not_taken(model:
     for value, noted in ((False, True), (True, False)):
         request = prepared(model, parallel_tool_calls=value, tools=(WEATHER,))
         assert "parallel" not in json.dumps(body(request))
-        assert (f"{reason}, so parallel_tool_calls was not sent." in request.notes) == noted
+        assert (f"{reason}, so parallel_tool_calls was not sent." in map(str, request.notes)) == noted
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-5.1", "gemini/gemini-3-pro", "claude-opus-4.5"])
 def test_one_call_at_a_time_means_nothing_without_tools(model: str) -> None:
     request = prepared(model, parallel_tool_calls=False)
     assert not {"parallel_tool_calls", "tool_choice"} & set(body(request))
-    assert not any("parallel_tool_calls" in note for note in request.notes)
+    assert not any("parallel_tool_calls" in str(note) for note in request.notes)

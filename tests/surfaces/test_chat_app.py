@@ -19,6 +19,7 @@ from thinkaloud.core.canon import (
     Kind,
     Refused,
     TurnStarted,
+    Wording,
 )
 from thinkaloud.core.export import ThinkingStyle
 from thinkaloud.surfaces.chat.backend import FoundText, Question, Reconnecting
@@ -487,7 +488,7 @@ def test_lost_stream_is_shown_and_resumes() -> None:
         turn = chat.backend.last_turn()
         events = thought_and_answer("Thinking of it", "Done")
         turn.say(*events[:3])
-        turn.add(Reconnecting(1, "connection refused"))
+        turn.add(Reconnecting(1, Wording("connection refused")))
         await chat.sees("Connection lost; resuming", "connection refused")
         turn.say(*events[3:])
         turn.end()

@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from thinkaloud.core import canon
-from thinkaloud.core.canon import Entry, Event, OutOfOrder, Seal, SealForm, Usage
+from thinkaloud.core.canon import Entry, Event, OutOfOrder, Seal, SealForm, Usage, Wording
 from thinkaloud.core.canon.requests import Image
 from thinkaloud.core.transcript import Turn, apply
 
@@ -29,6 +29,9 @@ _MIDDLE: list[type[Any]] = [*_COMMON * 2, *(kind for kind in EVENTS if kind not 
 
 Script = list[tuple[int, Event]]
 """Events in their order, each with its moment."""
+
+
+FAILURE = Wording("It stopped: {reason}", reason=Wording("{count} left", count=7))
 
 
 def scripts() -> st.SearchStrategy[Script]:
@@ -72,6 +75,8 @@ def _next_event(random: Random, turn: Turn, *, ending: bool) -> Event:
     hints = get_type_hints(kind)
     fields = msgspec.structs.fields(kind)
     values = {field.name: _value(random, kind, field.name, hints[field.name], turn) for field in fields}
+    if values.get("wording"):
+        values["message" if "message" in values else "text"] = str(values["wording"])
     event: Event = kind(**values)
     return event
 
@@ -91,6 +96,7 @@ def _value(random: Random, kind: type[Any], name: str, hint: Any, turn: Turn) ->
         bool: lambda: random.choice([True, False]),
         int: lambda: random.choice([0, 7, 429]),
         int | None: lambda: random.choice([None, 0, 7000]),
+        Wording | None: lambda: random.choice([None, FAILURE]),
         Seal: lambda: Seal("d", random.choice(list(SealForm)), "x"),
         Seal | None: lambda: random.choice([None, Seal("d", SealForm.MESSAGE, "x")]),
         tuple[Image, ...]: lambda: random.choice([(), (Image("image/png", "aGk="),)]),

@@ -4,6 +4,7 @@
 can be built without Python; a test compares them with what this module would write.
 """
 
+import dataclasses
 import enum
 import inspect
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from tests.languages.extract import texts
 
 from thinkaloud.core import canon
 from thinkaloud.core.canon.requests import Image
@@ -20,7 +22,7 @@ from thinkaloud.core.dialects.tags.families import model_families
 from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.core.transcript import timing
 from thinkaloud.core.view import LOCALES, PRESETS, summary, text, thinking
-from thinkaloud.surfaces.chat.error_words import error_tables
+from thinkaloud.core.view.translate import catalog
 
 WEB = Path(__file__).parents[2] / "web"
 HEADER = "// Generated from Python by `make core`; do not edit.\n"
@@ -75,6 +77,9 @@ SHARED_WORDS = (
 """The words of the Python tables that the element says as well, without the prefix of their keys."""
 
 
+SENT_BY_GATEWAY = ("agents/", "client/", "core/", "extras.py", "gateway/", "importers/")
+"""Where the texts are that a gateway may send to its page."""
+
 LIMITS = {
     "BURST_MS": timing.BURST_MS,
     "CALL_COLUMNS": thinking.CALL_COLUMNS,
@@ -100,7 +105,7 @@ def generated() -> dict[str, str]:
         "src/core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
         "src/core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
         "src/sources/providers/tag-profiles.ts": HEADER + _tag_profiles(),
-        "page/portuguese-errors.ts": HEADER + _portuguese_errors(),
+        "page/portuguese.json": _portuguese(),
     }
 
 
@@ -114,7 +119,7 @@ def _events() -> str:
             "survives a newer server."
         ),
         *(f"export type {kind.__name__} = {_union(kind)};" for kind in shared),
-        *(_interface(struct) for struct in (canon.Seal, canon.Usage, Image, *EVENTS)),
+        *(_interface(struct) for struct in (canon.Wording, canon.Seal, canon.Usage, Image, *EVENTS)),
         f"export type Event =\n{union};",
         _interface(canon.Entry),
     ]
@@ -190,11 +195,12 @@ def _tag_profiles() -> str:
     )
 
 
-def _portuguese_errors() -> str:
-    about = _comment("The gateway's errors in Portuguese, the longest first; `{}` is a gap, kept in order.")
-    rows = sorted(error_tables("pt-BR")["gateway"].items(), key=lambda pair: -len(pair[0]))
-    table = "export const PORTUGUESE_ERRORS: [english: string, portuguese: string][]"
-    return f"{about}\n{table} = {_json(rows)};\n"
+def _portuguese() -> str:
+    """Return what the gateway says to its page, in Portuguese, by the English templates."""
+    translations = catalog("pt-BR")
+    sent = {text.template for text in texts() if text.place.startswith(SENT_BY_GATEWAY)}
+    rows = {template: translations[template] for template in sorted(sent)}
+    return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
 
 
 def _json(value: Any) -> str:
@@ -216,12 +222,15 @@ def _text(words: Any) -> str:
 
 
 def _interface(struct: Any) -> str:
-    tag = struct.__struct_config__.tag
     hints = get_type_hints(struct)
-    lines = [f'  type: "{tag}";'] if tag else []
-    for field in msgspec.structs.fields(struct):
-        optional = "" if field.required else "?"
-        lines.append(f"  {field.encode_name}{optional}: {_type(hints[field.name])};")
+    if dataclasses.is_dataclass(struct):
+        lines = [f"  {name}{'?' if name == 'fields' else ''}: {_type(hint)};" for name, hint in hints.items()]
+    else:
+        tag = struct.__struct_config__.tag
+        lines = [f'  type: "{tag}";'] if tag else []
+        for field in msgspec.structs.fields(struct):
+            optional = "" if field.required else "?"
+            lines.append(f"  {field.encode_name}{optional}: {_type(hints[field.name])};")
     return (
         f"{_comment(inspect.getdoc(struct) or '')}\nexport interface {struct.__name__} {{\n"
         + "\n".join(lines)
@@ -234,6 +243,8 @@ def _type(hint: Any) -> str:
         return " | ".join(json.dumps(value) for value in get_args(hint))
     if hint == canon.Event:
         return "Event"
+    if get_origin(hint) is dict:
+        return f"Record<string, {_type(get_args(hint)[1])}>"
     if get_origin(hint) is tuple:
         return f"{_type(get_args(hint)[0])}[]"
     if get_origin(hint) in (Union, type(int | None)):

@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from tests.web.chat_page import (
@@ -18,6 +19,9 @@ from tests.web.chat_page import (
 )
 from tests.web.element_states import TWO_FRAMES
 from tests.web.test_page_races import DelayedRequests
+
+from thinkaloud.agents.reply import failure_of
+from thinkaloud.client.errors import ErrorResponse, refusal_error
 
 CUT = [
     *block_events(0, "reasoning", "Two lines."),
@@ -119,12 +123,9 @@ def test_errors_of_the_gateway_are_in_the_readers_language(browser: Browser, gat
         chooser.value.set_files({"name": "a.md", "mimeType": "text/markdown", "buffer": b"Hello"})
         expect(page.locator(".toast")).to_contain_text("Este markdown não é uma sessão do Thinkaloud:")
 
-        message = (
-            "acme refused the request (HTTP 503): Nothing today. "
-            "This is a fault at the provider: retry later, or use another provider."
-        )
-        failed = [{"type": "turn.failed", "code": "overloaded", "message": message}]
-        stored_turn(gateway, page, "failed", failed)
+        error = refusal_error("acme", ErrorResponse(503, message="Nothing today."))
+        event: dict[str, Any] = msgspec.to_builtins(failure_of(error))
+        stored_turn(gateway, page, "failed", [event])
         expect(page.locator(".error-card p")).to_have_text(
             "A resposta falhou: acme recusou a solicitação (HTTP 503): Nothing today. "
             "Esta é uma falha do provedor: tente mais tarde, ou use outro provedor."

@@ -252,6 +252,7 @@ TURN_FIELDS = {
     "startedMs": "started_ms",
     "endedMs": "ended_ms",
 }
+OUTCOME_FIELDS = ("ending", "cause", "message", "wording")
 REPLY_FIELDS = ("finish", "said", "dialect", "model", "provider", "prefix", "parent", "until", "calls")
 REPLY_DEFAULTS: dict[str, Any] = {"finish": "unknown", "parent": None, "until": 0, "calls": []}
 
@@ -268,7 +269,7 @@ def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:
         | {"usage": _known(reply.get("usage", {}))}
         for reply in turn["replies"]
     ]
-    outcome = turn["outcome"] and {name: turn["outcome"][name] for name in ("ending", "cause", "message")}
+    outcome = turn["outcome"] and {name: turn["outcome"].get(name) for name in OUTCOME_FIELDS}
     facts = {own: turn[name] for name, own in TURN_FIELDS.items()}
     notices = [(given["code"], given.get("text", ""), given.get("block")) for given in turn["notices"]]
     usage = _known(turn["usage"])
@@ -293,7 +294,9 @@ def _python_turn(turn: Turn) -> dict[str, Any]:
         | {"calls": list(reply.calls), "usage": _known(msgspec.structs.asdict(reply.usage))}
         for reply in turn.replies
     ]
-    outcome = turn.outcome and msgspec.structs.asdict(turn.outcome)
+    outcome = turn.outcome and {
+        name: msgspec.to_builtins(getattr(turn.outcome, name)) for name in OUTCOME_FIELDS
+    }
     facts = {own: getattr(turn, own) for own in TURN_FIELDS.values()}
     notices = [(given.code, given.text, given.block) for given in turn.notices]
     usage = _known(msgspec.structs.asdict(turn.usage))

@@ -4,7 +4,8 @@
  * A token is sent where one is kept; where the gateway asks for one, the page asks the person, once.
  */
 
-import type { Entry, Usage } from "../src/core/events.js";
+import type { Entry, Usage, Wording } from "../src/core/events.js";
+import type { Translate } from "../src/core/labels.js";
 import type { Policy } from "../src/core/policy.js";
 import { readStored, writeStored } from "./storage.js";
 import { currentLanguage, hasWords, t } from "./words.js";
@@ -227,17 +228,24 @@ async function send(
   }
 }
 
+interface ErrorDetail {
+  code: string;
+  message: string;
+  wording?: Wording;
+}
+
 async function apiErrorOf(response: Response): Promise<ApiError> {
   const after = Number(response.headers.get("Retry-After") ?? 0) * 1000;
   let code = "";
   let message = "";
+  let wording: Wording | undefined;
   try {
-    ({ code, message } = ((await response.json()) as { error: { code: string; message: string } }).error);
+    ({ code, message, wording } = ((await response.json()) as { error: ErrorDetail }).error);
   } catch {
     // Not one of the gateway's own answers: a proxy's, perhaps.
   }
   // What people meet often is said without the names that machines have for things.
-  message = hasWords(`error.${code}`) ? t(`error.${code}`) : await translateError(message);
+  message = hasWords(`error.${code}`) ? t(`error.${code}`) : (await loadTranslate())(message, wording);
   return new ApiError(response.status, code, message || t("error.status", { n: response.status }), after);
 }
 
@@ -264,18 +272,13 @@ export async function retryTemporary<Result>(work: () => Promise<Result>, signal
   }
 }
 
-export async function translateError(text: string): Promise<string> {
-  if (!text || currentLanguage() !== "pt-BR") return text;
-  // Where the gateway is gone, the table cannot be had: the sentence in English is better than none.
-  const table = await import("./portuguese-errors.js").catch(() => null);
-  return (table?.PORTUGUESE_ERRORS ?? []).reduce(
-    (sentence, [english, portuguese]) =>
-      sentence.replace(pattern(english), (_, ...gaps: string[]) => portuguese.replace(/{}/g, () => gaps.shift() ?? "")),
-    text,
-  );
-}
-
-function pattern(english: string): RegExp {
-  const fixed = english.split("{}").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  return new RegExp(fixed.join("(.+?)") + (english.endsWith("{}") ? "$" : ""), "gs");
+/** Load what says the gateway's texts in the language of the page; it changes nothing in English. */
+export async function loadTranslate(): Promise<Translate> {
+  if (currentLanguage() === "pt-BR")
+    try {
+      return (await import("./translate.js")).translate;
+    } catch {
+      // Where the gateway is gone, the table cannot be had: the sentence in English is better than none.
+    }
+  return (text) => text;
 }

@@ -1,8 +1,8 @@
 /** The line below an answer: who gave it, what it used, and what can be done with it; above it, how it broke off. */
 
-import { notice } from "../src/core/labels.js";
+import { notice, type Translate } from "../src/core/labels.js";
 import { findLocale, Words } from "../src/core/words.js";
-import { requestJson, type TurnBody, translateError } from "./api.js";
+import { loadTranslate, requestJson, type TurnBody } from "./api.js";
 import { builtIn, findModel, loadModels } from "./catalog.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
@@ -39,7 +39,7 @@ export class ReplyFooter {
   private async addOutcome(): Promise<void> {
     const { exchange } = this;
     const { untold } = exchange;
-    const text = await translateError(outcomeText(exchange));
+    const text = outcomeText(exchange, await loadTranslate());
     if (!text) return;
     exchange.answer.node.after(outcomeCard(exchange, text));
     if (untold) tellScreenReader(text);
@@ -126,8 +126,8 @@ export class ReplyFooter {
 }
 
 /** The sentence on how the turn ended; empty where it ended with an answer. */
-export function outcomeText({ turn }: Exchange): string {
-  const text = notice(turn, new Words(findLocale(currentLanguage())));
+export function outcomeText({ turn }: Exchange, translate: Translate): string {
+  const text = notice(turn, new Words(findLocale(currentLanguage())), translate);
   return text || (turn.outcome?.ending === "failed" ? t("failed") : "");
 }
 

@@ -21,7 +21,7 @@ from thinkaloud.agents.spec import Agent, RunLimits, assemble
 from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
 from thinkaloud.client.json_schema import checked_schema
 from thinkaloud.client.prepared_request import parse_thinking
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.canon.requests import RequestOptions, options_of
 
 FILE_NAME = "agents.toml"
@@ -75,8 +75,13 @@ class AgentFile(msgspec.Struct, frozen=True):
     def row(self, name: str) -> AgentConfig:
         """Return the row of an agent, or refuse an unknown name."""
         if name not in self.agents:
-            hint = f" Add your own in {self.path}." if self.path else ""
-            raise Refused(f"There is no agent {name!r}. Available: {', '.join(self.agents)}.{hint}")
+            agents = ", ".join(self.agents)
+            parts = [
+                Wording("There is no agent {name}. Available: {agents}.", name=repr(name), agents=agents)
+            ]
+            if self.path:
+                parts.append(Wording("Add your own in {path}.", path=self.path))
+            raise Refused(wording=Wording.join(parts))
         return self.agents[name]
 
     def tool_names(self, name: str) -> tuple[str, ...]:
@@ -98,8 +103,10 @@ def read_agents(path: Path) -> AgentFile:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise Refused(f"{path} cannot be read: {reason}. Correct it, or move it.") from None
+        reason = reason_of(error) if isinstance(error, OSError) else Wording("it is not UTF-8 text")
+        raise Refused(
+            "{path} cannot be read: {reason}. Correct it, or move it.", path=path, reason=reason
+        ) from None
     return _parse({FILE_NAME: _builtin_text(), str(path): text}, str(path))
 
 
@@ -120,9 +127,10 @@ def build_agent(file: AgentFile, name: str, tools: Mapping[str, tuple[Tool, ...]
     try:
         return assemble(name, lookup)
     except Refused as error:
-        raise (
-            error if name not in file.agents else Refused(f"{file.location('agents', name)}: {error}")
-        ) from None
+        if name not in file.agents:
+            raise
+        place = file.location("agents", name)
+        raise Refused("{place}: {reason}", place=place, reason=reason_of(error)) from None
 
 
 def local_tools(file: AgentFile) -> Mapping[str, Tool]:
@@ -176,7 +184,11 @@ def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) 
 def _function_tool(name: str, row: FunctionConfig, location: str, path: str) -> Tool:
     module_name, _, attributes = row.source.partition(":")
     if not module_name or not attributes:
-        raise Refused(f'{location}: {row.source!r} does not name a function. Write from = "module:function".')
+        raise Refused(
+            '{location}: {source} does not name a function. Write from = "module:function".',
+            location=location,
+            source=repr(row.source),
+        )
     folder = str(Path(path).parent)
     if path and folder not in sys.path:
         # At the end, so that a file beside agents.toml cannot replace an installed module.
@@ -187,13 +199,18 @@ def _function_tool(name: str, row: FunctionConfig, location: str, path: str) -> 
             function = getattr(function, attribute)
     except (Exception, SystemExit) as error:  # noqa: BLE001 the user's module may raise anything
         raise Refused(
-            f"{location}: {row.source} cannot be imported ({type(error).__name__}: {error}). Use a function "
-            f"of an installed package, or of a file in {folder}."
+            "{location}: {source} cannot be imported ({name}: {reason}). Use a function of an "
+            "installed package, or of a file in {folder}.",
+            location=location,
+            source=row.source,
+            name=type(error).__name__,
+            reason=reason_of(error),
+            folder=folder,
         ) from None
     try:
         return from_function(function, name=name, approval=row.approval, timeout_s=row.timeout_s)
     except Refused as error:
-        raise Refused(f"{location}: {error}") from None
+        raise Refused("{location}: {reason}", location=location, reason=reason_of(error)) from None
 
 
 def _builtin_text() -> str:
@@ -232,17 +249,25 @@ def _parse_rows(
     try:
         sections = msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise Refused(f"{source} is not valid TOML: {error}. Correct that line.") from None
+        raise Refused(
+            "{source} is not valid TOML: {reason}. Correct that line.", source=source, reason=reason_of(error)
+        ) from None
     for section, rows in sections.items():
         if section not in known_sections:
             raise Refused(
-                f"{source}: unknown section [{section}]. Use [agents.NAME], [mcp.NAME] and [functions]."
+                "{source}: unknown section [{section}]. Use [agents.NAME], [mcp.NAME] and [functions].",
+                source=source,
+                section=section,
             )
         for key, fields in rows.items() if isinstance(rows, dict) else [("", rows)]:
             if section == "functions" and isinstance(fields, str):
                 fields = {"from": fields}
             if not isinstance(fields, dict):
-                raise Refused(f"{source}: [{section}] may contain only tables. Write [{section}.NAME].")
+                raise Refused(
+                    "{source}: [{section}] may contain only tables. Write [{section}.NAME].",
+                    source=source,
+                    section=section,
+                )
             yield section, key, fields
 
 
@@ -254,7 +279,9 @@ def _decode_row(fields: dict[str, Any], kind: type[RowT], location: str, key: st
     try:
         return msgspec.convert({**fields, **implied}, kind)
     except msgspec.ValidationError as error:
-        raise Refused(f"{location}: {error}. Correct the field.") from None
+        raise Refused(
+            "{location}: {reason}. Correct the field.", location=location, reason=reason_of(error)
+        ) from None
 
 
 def _refuse_unknown_fields(
@@ -263,7 +290,12 @@ def _refuse_unknown_fields(
     required_first = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
     known = [field.encode_name for field in required_first if field.encode_name not in implied]
     if unknown := [name for name in fields if name not in known]:
-        raise Refused(f"{location}: unknown field {unknown[0]!r}. The fields are: {', '.join(known)}.")
+        raise Refused(
+            "{location}: unknown field {unknown}. The fields are: {known}.",
+            location=location,
+            unknown=repr(unknown[0]),
+            known=", ".join(known),
+        )
 
 
 def _check(file: AgentFile) -> None:
@@ -273,15 +305,21 @@ def _check(file: AgentFile) -> None:
             location = file.location(section, key)
             if not TOOL_NAME.fullmatch(key):
                 raise Refused(
-                    f"{location}: not a valid tool name. Use 1 to 64 ASCII letters, digits, _ and -."
+                    "{location}: not a valid tool name. Use 1 to 64 ASCII letters, digits, _ and -.",
+                    location=location,
                 )
             if key in builtin_names or (section == "mcp" and key in file.functions):
-                raise Refused(f"{location}: there is another tool called {key}. Choose another name.")
+                raise Refused(
+                    "{location}: there is another tool called {key}. Choose another name.",
+                    location=location,
+                    key=key,
+                )
     for key, server in file.mcp.items():
         if bool(server.command) == bool(server.url):
             raise Refused(
-                f"{file.location('mcp', key)}: a server needs either a command or a url. Write "
-                'command = ["program", "argument"], or url = "https://...".'
+                '{place}: a server needs either a command or a url. Write command = ["program", '
+                '"argument"], or url = "https://...".',
+                place=file.location("mcp", key),
             )
     for key in file.agents:
         _check_agent(file, key, (*builtin_names, *file.functions, *file.mcp))
@@ -296,20 +334,27 @@ def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
         server, _, tool_name = tool.partition("/")
         if tool not in tools and not (tool_name and server in file.mcp):
             raise Refused(
-                f"{location}: there is no tool {tool!r}. Available: {', '.join(tools)}, and SERVER/TOOL for "
-                "a single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
+                "{location}: there is no tool {tool}. Available: {tools}, and SERVER/TOOL for a "
+                "single tool of an MCP server. Add others in [functions] or [mcp.NAME].",
+                location=location,
+                tool=repr(tool),
+                tools=", ".join(tools),
             )
     if unknown := [assistant for assistant in row.assistants if assistant not in file.agents]:
         raise Refused(
-            f"{location}: there is no agent {unknown[0]!r} for `assistants`. Available: "
-            f"{', '.join(file.agents)}."
+            "{location}: there is no agent {unknown} for `assistants`. Available: {agents}.",
+            location=location,
+            unknown=repr(unknown[0]),
+            agents=", ".join(file.agents),
         )
     for name, limit in msgspec.structs.asdict(row.limits).items():
         if limit is not None and not limit > 0:
-            raise Refused(f"{location}: limits.{name} must be greater than 0. Correct it.")
+            raise Refused(
+                "{location}: limits.{name} must be greater than 0. Correct it.", location=location, name=name
+            )
     try:
         parse_thinking(row.thinking)
         if row.output_schema is not None:
             checked_schema(row.output_schema)
     except Refused as error:
-        raise Refused(f"{location}: {error}") from None
+        raise Refused("{location}: {reason}", location=location, reason=reason_of(error)) from None

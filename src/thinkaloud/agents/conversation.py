@@ -22,7 +22,7 @@ from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepared_request import Options, PreparedRequest
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import replace_file
-from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
+from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded, Wording
 from thinkaloud.core.canon.requests import (
     File,
     Image,
@@ -48,10 +48,12 @@ Approver = Callable[[Block], bool]
 
 _USED_WITH_AGENT = ("catalog", "client", "on_thinking_unavailable")
 _UNUSED = {
-    "images": "Pass them with a question: ask(text, files=[...]).",
-    "files": "Pass them with a question: ask(text, files=[...]).",
-    "stream": "Leave it out: `ask` returns the whole turn, and `stream` iterates over it.",
-    "unsupported": "Leave it out, or pass `conversation.context` to `thinkaloud.ask` with this option.",
+    "images": Wording("Pass them with a question: ask(text, files=[...])."),
+    "files": Wording("Pass them with a question: ask(text, files=[...])."),
+    "stream": Wording("Leave it out: `ask` returns the whole turn, and `stream` iterates over it."),
+    "unsupported": Wording(
+        "Leave it out, or pass `conversation.context` to `thinkaloud.ask` with this option."
+    ),
 }
 """Options that a conversation does not use, and what to do instead."""
 
@@ -172,7 +174,7 @@ class Conversation:
         """
         context = read_conversation(Path(path).read_bytes())
         if not model and not context.model:
-            raise Refused(f"{path} names no model. Pass one, for example model='claude-opus-4.5'.")
+            raise Refused("{path} names no model. Pass one, for example model='claude-opus-4.5'.", path=path)
         conversation = cls(model or context.model, **{"system": context.system, **settings})
         agent, conversation._steps = conversation._agent, context.steps
         known = {tool.name for tool in agent.tool_definitions}
@@ -232,13 +234,15 @@ def _refuse_unused(model: str | Agent, thinking: str | int | None, options: Opti
     chosen = [name for name in fields if getattr(options, name) != getattr(defaults, name)]
     for name in chosen:
         if name in _UNUSED:
-            raise Refused(f"A conversation does not use the option {name}. {_UNUSED[name]}")
+            raise Refused(
+                "A conversation does not use the option {name}. {unused}", name=name, unused=_UNUSED[name]
+            )
     if isinstance(model, Agent):
         own = [name for name in chosen if name not in _USED_WITH_AGENT]
         if thinking is not None:
             own.append("thinking")
         if own:
-            raise Refused(f"An agent has its own settings. Set {', '.join(own)} in the agent.")
+            raise Refused("An agent has its own settings. Set {own} in the agent.", own=", ".join(own))
 
 
 def _as_tool(tool: Callable[..., Any] | Tool) -> Tool:

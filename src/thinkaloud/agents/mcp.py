@@ -21,7 +21,7 @@ from thinkaloud.agents.tool_results import MAX_IMAGES, ResultParts, ToolReturn
 from thinkaloud.agents.tools import Tool, ToolFault, model_tool_name
 from thinkaloud.client.json_schema import inline_references
 from thinkaloud.client.keys import Secret
-from thinkaloud.core.canon import Refused, requests
+from thinkaloud.core.canon import Refused, Wording, reason_of, requests
 from thinkaloud.extras import install_command
 
 if TYPE_CHECKING:
@@ -102,12 +102,15 @@ def _check_server(server: McpServer) -> None:
         import mcp  # noqa: F401
     except ModuleNotFoundError:
         raise Refused(
-            f"The MCP server {server.name} needs the MCP package. Run: {install_command('mcp')}"
+            "The MCP server {name} needs the MCP package. Run: {command}",
+            name=server.name,
+            command=install_command("mcp"),
         ) from None
     if bool(server.command) == bool(server.url) or not re.match("https?://|$", server.url):
         raise Refused(
-            f"The MCP server {server.name} needs either a command or a URL that begins with http:// or "
-            "https://. Set exactly one of them."
+            "The MCP server {name} needs either a command or a URL that begins with http:// or "
+            "https://. Set exactly one of them.",
+            name=server.name,
         )
 
 
@@ -182,6 +185,9 @@ class _StderrTail:
                 self.text = _without_control_chars(tail.decode("utf-8", "replace")).strip()
 
 
+_NONE = Wording("none")
+
+
 def _root_cause(error: BaseException | None) -> BaseException | None:
     """Return the first error inside the SDK's exception groups."""
     while isinstance(error, BaseExceptionGroup):
@@ -195,40 +201,60 @@ def _refusal(server: McpServer, failure: BaseException | None, stderr: str) -> R
     from pydantic import ValidationError
 
     detail = _without_control_chars(" ".join(str(failure).split()))[:300]
-    remedy = "Run its command by hand to see what it needs."
+    remedy = Wording("Run its command by hand to see what it needs.")
     if server.url:
-        remedy = "Check that it runs and that its url is correct."
+        remedy = Wording("Check that it runs and that its url is correct.")
     if failure is None:
-        reason = f"it did not respond within {START_TIMEOUT_S:g} s"
+        reason = Wording(
+            "it did not respond within {start_timeout_s} s", start_timeout_s=f"{START_TIMEOUT_S:g}"
+        )
     elif isinstance(failure, MCPError):
-        reason = f"it responded {detail!r}"
+        reason = Wording("it responded {detail}", detail=repr(detail))
         if failure.code == CONNECTION_CLOSED:
-            reason = "it exited before it responded"
+            reason = Wording("it exited before it responded")
     elif isinstance(failure, OSError) and server.command:
-        reason = f"{server.command[0]} cannot be started ({failure.strerror or detail})"
+        reason = Wording(
+            "{command} cannot be started ({reason})",
+            command=server.command[0],
+            reason=failure.strerror or detail,
+        )
     elif isinstance(failure, ValidationError):
-        reason, remedy = f"it violates the protocol ({detail})", "Report it to its authors."
+        reason, remedy = (
+            Wording("it violates the protocol ({detail})", detail=detail),
+            Wording("Report it to its authors."),
+        )
     else:
-        reason = f"{type(failure).__name__}: {detail}"
-    message = f"The MCP server {server.name} cannot be used: {reason}. {remedy}"
-    message += f" Its error output: {stderr}" if stderr else ""
+        reason = Wording.plain(f"{type(failure).__name__}: {detail}")
+    message = Wording(
+        "The MCP server {name} cannot be used: {reason}. {remedy}",
+        name=server.name,
+        reason=reason,
+        remedy=remedy,
+    )
+    if stderr:
+        message = Wording.join([message, Wording("Its error output: {output}", output=stderr)])
     for value in server.env.values():
-        message = Secret(value).mask_in(message)
-    return Refused(message)
+        message = message.map(Secret(value).mask_in)
+    return Refused(wording=message)
 
 
 async def _load_tools(server: McpServer, client: "Client") -> tuple[Tool, ...]:
     available = await _list_tools(server, client)
     if missing := [name for name in server.tools if name not in available]:
         raise Refused(
-            f"The MCP server {server.name} has no tool {', '.join(missing)}. It has: "
-            f"{_without_control_chars(', '.join(available))[:1000] or 'none'}. Correct its `tools`."
+            "The MCP server {name} has no tool {missing}. It has: {available}. Correct its `tools`.",
+            name=server.name,
+            missing=", ".join(missing),
+            available=_without_control_chars(", ".join(available))[:1000] or _NONE,
         )
     chosen = [tool for name, tool in available.items() if not server.tools or name in server.tools]
     if len(chosen) > MAX_TOOLS:
         raise Refused(
-            f"The MCP server {server.name} has {len(chosen):,} tools; the maximum is {MAX_TOOLS}. "
-            "List the ones you need in its `tools`."
+            "The MCP server {name} has {count} tools; the maximum is {max_tools}. List the ones you "
+            "need in its `tools`.",
+            name=server.name,
+            count=f"{len(chosen):,}",
+            max_tools=MAX_TOOLS,
         )
     loaded: dict[str, Tool] = {}
     for tool in chosen:
@@ -252,8 +278,10 @@ async def _list_tools(server: McpServer, client: "Client") -> dict[str, "types.T
         if cursor is None or (server.tools and tools.keys() >= set(server.tools)):
             return tools
     raise Refused(
-        f"The MCP server {server.name} lists its tools on more than {MAX_PAGES} pages. "
-        "List the ones you need in its `tools`, and check that they exist."
+        "The MCP server {name} lists its tools on more than {max_pages} pages. List the ones you "
+        "need in its `tools`, and check that they exist.",
+        name=server.name,
+        max_pages=MAX_PAGES,
     )
 
 
@@ -263,8 +291,13 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
         msgspec.convert(schema, _ArgumentsSchema)
         parameters = msgspec.json.encode(schema).decode()
     except (Refused, msgspec.ValidationError) as error:
-        label = f"The tool {_without_control_chars(tool.name)[:64]} of the MCP server {server.name}"
-        raise Refused(f"{label} has an argument schema that models do not accept: {error}") from None
+        raise Refused(
+            "The tool {tool} of the MCP server {server} has an argument schema that models do not accept: "
+            "{reason}",
+            tool=_without_control_chars(tool.name)[:64],
+            server=server.name,
+            reason=reason_of(error),
+        ) from None
 
     async def run(arguments: str) -> ToolReturn:
         from mcp import MCPError

@@ -36,6 +36,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.transcript import PAUSE_TURN, BlockStatus, Turn
 
@@ -148,8 +149,8 @@ class ReplyFailed(Exception):
 def failure_of(fault: ProviderFault | Refused) -> TurnFailed:
     """Return the end of a turn whose request failed."""
     if isinstance(fault, Refused):
-        return TurnFailed("refused", str(fault))
-    return TurnFailed(fault.code, str(fault), fault.status, fault.after_ms)
+        return TurnFailed.of("refused", fault.wording)
+    return TurnFailed.of(fault.code, fault.wording, status=fault.status, after_ms=fault.after_ms)
 
 
 class EventSink(Protocol):
@@ -205,7 +206,9 @@ class ReplyRunner:
         if isinstance(end, TurnEnded):
             self._close(end)
         else:
-            self._fail(end or TurnFailed("cut_off", "The reply stopped before its end. Ask again."))
+            self._fail(
+                end or TurnFailed.of("cut_off", Wording("The reply stopped before its end. Ask again."))
+            )
 
     async def _append(self, batch: EventBatch) -> None:
         sink, turn = self._sink, self._sink.turn
@@ -233,18 +236,18 @@ class ReplyRunner:
     def _close(self, end: TurnEnded) -> None:
         turn, continues = self._sink.turn, self._continues(end)
         if not continues and (problem := self._output_problem()):
-            self._sink.emit(NoticeGiven(BAD_OUTPUT, problem, self._parent), self._last_ms)
+            self._sink.emit(NoticeGiven.of(BAD_OUTPUT, problem, self._parent), self._last_ms)
         if self._parent is None and not turn.replies and not continues:
             self._sink.emit(end, self._last_ms)
         else:
             self._end_reply(ReplyEnded(end.finish, end.said, end.message))
 
-    def _output_problem(self) -> str:
-        """Return why the answer does not have the shape that the agent asked for; empty if it has."""
+    def _output_problem(self) -> Wording | None:
+        """Return why the answer does not have the shape that the agent asked for; None if it has."""
         blocks = [self._sink.turn.blocks[number] for number in self._mapper.blocks]
         text = "".join(block.text for block in blocks if block.kind is Kind.TEXT)
         if self._agent.output_schema is None or not text.strip():
-            return ""
+            return None
         return output_problem(text, self._agent.output_schema)
 
     def _continues(self, end: TurnEnded) -> bool:

@@ -40,6 +40,7 @@ from thinkaloud.core.canon import (
     TurnFailed,
     TurnStarted,
     Usage,
+    Wording,
 )
 from thinkaloud.core.canon.requests import ThinkingLevel
 from thinkaloud.core.catalog import Catalog
@@ -55,7 +56,9 @@ from thinkaloud.core.transcript import (
 )
 from thinkaloud.core.transcript.reducer import STOPPED_ERROR
 
-ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
+ANSWER_NOW = NoticeGiven.of(
+    "answer_now", Wording("The thinking was stopped, and the model was asked to answer now.")
+)
 _TICK_S = 1.0
 _SUMMARY_TOKENS = 100
 _ENDS = (TurnEnded, TurnFailed)
@@ -157,7 +160,9 @@ class Run:
     def decide(self, block: int, *, granted: bool, by: str = "") -> None:
         """Approve or deny a waiting call. Also possible before `execute` resumes a waiting turn."""
         if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
-            raise Refused(f"Block {block} is not waiting for an approval, or no longer is. Reload the turn.")
+            raise Refused(
+                "Block {block} is not waiting for an approval, or no longer is. Reload the turn.", block=block
+            )
         self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
     def answer_now(self) -> None:
@@ -218,7 +223,7 @@ class Run:
             await self._work()
         except LimitReached as limit_error:
             start: list[Event] = [TurnStarted()] if self.turn.seq < 0 else []
-            notice = NoticeGiven(limit_error.code, str(limit_error))
+            notice = NoticeGiven.of(limit_error.code, limit_error.wording)
             self._emit_all(
                 [*start, *events_to_end_blocks(self.turn), notice, TurnEnded(Finish.LENGTH, limit_error.code)]
             )

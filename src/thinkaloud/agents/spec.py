@@ -10,7 +10,7 @@ import msgspec
 
 from thinkaloud.agents.prices import price_of
 from thinkaloud.agents.tools import Tool
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.canon import requests as canon
 from thinkaloud.core.canon.requests import (
     RequestOptions,
@@ -39,18 +39,22 @@ class LimitReached(Exception):
     def __init__(self, loop: object, limit_name: str, name: str, limits: RunLimits) -> None:
         self.loop = loop
         self.code = f"limit_{limit_name}"
-        limit = f"{getattr(limits, limit_name):,}"
-        super().__init__(
-            f"{name} was stopped by its limit on {_LIMIT_LABELS[limit_name]}, {limit} "
-            f"(limits.{limit_name}). The answer so far is kept. Raise the limit to let it continue."
+        self.wording = Wording(
+            "{agent} was stopped by its limit on {unit}, {limit} (limits.{limit_name}). The answer so far is "
+            "kept. Raise the limit to let it continue.",
+            agent=name,
+            unit=_LIMIT_LABELS[limit_name],
+            limit=f"{getattr(limits, limit_name):,}",
+            limit_name=limit_name,
         )
+        super().__init__(str(self.wording))
 
 
 _LIMIT_LABELS = {
-    "replies": "replies",
-    "output_tokens": "output tokens",
-    "seconds": "seconds",
-    "usd": "US dollars",
+    "replies": Wording("replies"),
+    "output_tokens": Wording("output tokens"),
+    "seconds": Wording("seconds"),
+    "usd": Wording("US dollars"),
 }
 
 
@@ -141,8 +145,10 @@ def check_unique_tool_names(agent: Agent) -> Agent:
     names = [tool.name for tool in agent.tool_definitions]
     if duplicates := sorted({name for name in names if names.count(name) > 1}):
         raise Refused(
-            f"The agent {agent.name!r} has more than one tool or assistant called {', '.join(duplicates)}. "
-            "Names must be unique for its model. Rename or remove all but one."
+            "The agent {name} has more than one tool or assistant called {duplicates}. Names must be "
+            "unique for its model. Rename or remove all but one.",
+            name=repr(agent.name),
+            duplicates=", ".join(duplicates),
         )
     return agent
 
@@ -160,7 +166,9 @@ def _assemble(
     """
     if agent_id in ancestors:
         cycle = " → ".join((*ancestors[ancestors.index(agent_id) :], agent_id))
-        raise Refused(f"These agents call each other in a cycle: {cycle}. Remove one of the calls.")
+        raise Refused(
+            "These agents call each other in a cycle: {cycle}. Remove one of the calls.", cycle=cycle
+        )
     if agent_id not in assembled_by_id and len(ancestors) <= MAX_ASSISTANT_DEPTH:
         agent, assistant_ids = lookup(agent_id)
         subtrees = [
@@ -172,8 +180,9 @@ def _assemble(
         assembled_by_id[agent_id] = complete, max((levels + 1 for _, levels in subtrees), default=0)
     if agent_id not in assembled_by_id or len(ancestors) + assembled_by_id[agent_id][1] > MAX_ASSISTANT_DEPTH:
         raise Refused(
-            f"{' → '.join((*ancestors, agent_id))}: assistants are nested more than {MAX_ASSISTANT_DEPTH} "
-            "levels deep. Remove a level."
+            "{names}: assistants are nested more than {max_assistant_depth} levels deep. Remove a level.",
+            names=" → ".join((*ancestors, agent_id)),
+            max_assistant_depth=MAX_ASSISTANT_DEPTH,
         )
     return assembled_by_id[agent_id]
 

@@ -19,7 +19,7 @@ from thinkaloud.agents.mcp import McpServer, ServerDisconnected, connect
 from thinkaloud.agents.tool_results import ToolReturn
 from thinkaloud.agents.tools import Tool, model_tool_name
 from thinkaloud.client.keys import resolve_key
-from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.canon import KeyMissing, Refused, Wording, reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +61,10 @@ class Toolbox:
         """Return the tools of these names, each once. The needed servers start concurrently."""
         if unknown := [name for name in names if not self._knows(name)]:
             raise Refused(
-                f"There is no tool {unknown[0]!r}. Available: {', '.join(self.names) or 'none'}. Use "
-                "SERVER/TOOL for a single tool of an MCP server."
+                "There is no tool {unknown}. Available: {names}. Use SERVER/TOOL for a single tool "
+                "of an MCP server.",
+                unknown=repr(unknown[0]),
+                names=", ".join(self.names) or Wording("none"),
             )
         groups = await asyncio.gather(*(self._tools_named(name) for name in names))
         return tuple(dict.fromkeys(tool for tools in groups for tool in tools))
@@ -81,7 +83,12 @@ class Toolbox:
         chosen = tuple(tool for tool in tools if not tool_name or tool.definition.name == full_name)
         if tool_name and not chosen:
             names = ", ".join(tool.definition.name.removeprefix(f"{server}_") for tool in tools)
-            raise Refused(f"The MCP server {server} has no tool {tool_name!r}. It has: {names or 'none'}.")
+            raise Refused(
+                "The MCP server {server} has no tool {tool_name}. It has: {names}.",
+                server=server,
+                tool_name=repr(tool_name),
+                names=names or Wording("none"),
+            )
         return chosen
 
 
@@ -149,5 +156,10 @@ def _resolve_value(server: McpServer, name: str, value: str) -> str:
     try:
         secret = resolve_key(reference, environ=os.environ)
     except KeyMissing as error:
-        raise KeyMissing(f"The MCP server {server.name} needs {name}: {error}") from None
+        raise KeyMissing(
+            "The MCP server {name} needs {variable}: {reason}",
+            name=server.name,
+            variable=name,
+            reason=reason_of(error),
+        ) from None
     return f"{scheme} {secret.reveal() if secret else ''}".strip()

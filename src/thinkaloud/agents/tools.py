@@ -23,7 +23,7 @@ import msgspec
 
 from thinkaloud.agents.tool_results import ToolReturn, python_result
 from thinkaloud.client.json_schema import inline_references
-from thinkaloud.core.canon import Refused, requests
+from thinkaloud.core.canon import Refused, reason_of, requests
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,8 @@ def from_function(
     name = name or getattr(target, "__name__", "")
     if not TOOL_NAME.fullmatch(name):
         raise Refused(
-            f"{name!r} is not a valid tool name. Pass a name= of 1 to 64 ASCII letters, digits, _ and -."
+            "{name} is not a valid tool name. Pass a name= of 1 to 64 ASCII letters, digits, _ and -.",
+            name=repr(name),
         )
     arguments_type = _arguments_struct(function, target, bound_names, name)
     schema = _schema(arguments_type, name)
@@ -172,7 +173,9 @@ def _arguments_struct(
         arguments = inspect.signature(function).parameters.values()
     except (NameError, TypeError, ValueError) as error:
         raise Refused(
-            f"{name} cannot be a tool: {error}. Use a function with types known at run time."
+            "{name} cannot be a tool: {reason}. Use a function with types known at run time.",
+            name=name,
+            reason=reason_of(error),
         ) from None
     fields: list[tuple[str, Any, Any]] = []
     for argument in arguments:
@@ -180,10 +183,16 @@ def _arguments_struct(
             continue
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             raise Refused(
-                f"{name} cannot be a tool: models pass arguments by name, which {argument} does not allow."
+                "{name} cannot be a tool: models pass arguments by name, which {argument} does not allow.",
+                name=name,
+                argument=argument,
             )
         if argument.name not in hints:
-            raise Refused(f"{name} cannot be a tool: {argument.name} has no type. Annotate it.")
+            raise Refused(
+                "{name} cannot be a tool: {argument_name} has no type. Annotate it.",
+                name=name,
+                argument_name=argument.name,
+            )
         fields.append((argument.name, hints[argument.name], _default(argument.default)))
     return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
 
@@ -203,9 +212,13 @@ def _schema(arguments_type: type[msgspec.Struct], name: str) -> dict[str, Any]:
         schema = inline_references(msgspec.json.schema(arguments_type))
     except TypeError as error:
         reason = str(error).splitlines()[-1]
-        raise Refused(f"{name} cannot be a tool: {reason}. Use types that JSON supports.") from None
+        raise Refused(
+            "{name} cannot be a tool: {reason}. Use types that JSON supports.", name=name, reason=reason
+        ) from None
     except Refused as error:
-        raise Refused(f"{name} cannot be a tool: its arguments need {error}") from None
+        raise Refused(
+            "{name} cannot be a tool: its arguments need {reason}", name=name, reason=reason_of(error)
+        ) from None
     schema.pop("title", None)
     return schema
 

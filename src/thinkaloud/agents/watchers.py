@@ -22,6 +22,7 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnFailed,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.transcript import Turn
 
@@ -73,8 +74,8 @@ class TurnWatcher:
         if isinstance(event, BlockGrew):  # nearly every entry is this one
             loops = self._loops.get(event.block) or self._loops.setdefault(event.block, LoopWatcher())
             if new_loops := loops.feed(event.text):
-                message = "The model seems to be repeating itself."
-                notices += [NoticeGiven(REPEATING, message, event.block)] * new_loops
+                message = Wording("The model seems to be repeating itself.")
+                notices += [NoticeGiven.of(REPEATING, message, event.block)] * new_loops
         elif isinstance(event, BlockEnded):
             self._loops.pop(event.block, None)
         elif isinstance(event, ToolFinished):
@@ -211,8 +212,11 @@ class _CallWatcher:
         self._last[block.parent] = call, times
         if times != SAME_CALLS:
             return []
-        message = f"The model has made the same call {SAME_CALLS} times in a row, with the same result."
-        return [NoticeGiven(REPEATING, message, event.block)]
+        message = Wording(
+            "The model has made the same call {same_calls} times in a row, with the same result.",
+            same_calls=SAME_CALLS,
+        )
+        return [NoticeGiven.of(REPEATING, message, event.block)]
 
 
 class _BudgetWatcher:
@@ -244,9 +248,16 @@ class _BudgetWatcher:
         if percent < BUDGET_PERCENT:
             return []
         self._budget = None
-        share = f"About {percent}%" if estimated_tokens else f"{percent}%"
+        share = Wording("About {percent}%", percent=percent) if estimated_tokens else f"{percent}%"
         return [
-            NoticeGiven(BUDGET_NEARLY_USED, f"{share} of the thinking budget of {budget:,} tokens is used.")
+            NoticeGiven.of(
+                BUDGET_NEARLY_USED,
+                Wording(
+                    "{share} of the thinking budget of {budget} tokens is used.",
+                    share=share,
+                    budget=f"{budget:,}",
+                ),
+            )
         ]
 
 
@@ -298,4 +309,7 @@ class _SilenceWatcher:
         ):
             return None
         self._notice_given = True
-        return NoticeGiven(SILENT, f"Nothing has come from the model for {self._seconds:g} seconds.")
+        return NoticeGiven.of(
+            SILENT,
+            Wording("Nothing has come from the model for {seconds} seconds.", seconds=f"{self._seconds:g}"),
+        )

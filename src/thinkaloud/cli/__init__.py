@@ -222,15 +222,16 @@ def _raise_on_ctrl_c() -> None:
 
 
 def _parse(argv: "Sequence[str]") -> "Namespace":
-    from thinkaloud.cli.parser import build_parser, parse, unknown_name
-    from thinkaloud.core.canon import Refused
+    from thinkaloud.cli.parser import build_parser, parse, with_suggestion
+    from thinkaloud.core.canon import Refused, Wording
 
     command = next((argument for argument in argv if not argument.startswith("-")), "")
     if command and command not in COMMANDS:
-        remedy = "Run `thinkaloud help` for all commands."
-        if command in OTHER_NAMES:
-            raise Refused(f"There is no command {command!r}. Did you mean {OTHER_NAMES[command]}? {remedy}")
-        raise Refused(unknown_name("command", command, list(COMMANDS), remedy))
+        missing = Wording("There is no command {command}.", command=repr(command))
+        remedy = Wording("Run `thinkaloud help` for all commands.")
+        name = OTHER_NAMES.get(command, command)
+        known = [name] if command in OTHER_NAMES else list(COMMANDS)
+        raise Refused(wording=with_suggestion(missing, name, known, remedy))
     return parse(build_parser(COMMANDS, command, _VERSION), argv)
 
 
@@ -244,7 +245,7 @@ def _run(argv: "Sequence[str]") -> int:
         open_missing_streams,
         print_error,
     )
-    from thinkaloud.core.canon import Refused, ThinkaloudError
+    from thinkaloud.core.canon import Refused, ThinkaloudError, Wording, reason_of
     from thinkaloud.extras import refuse_missing_extras
 
     open_missing_streams()
@@ -262,9 +263,9 @@ def _run(argv: "Sequence[str]") -> int:
         sys.stdout.flush()
         return code
     except Refused as error:
-        return print_error(str(error))
+        return print_error(error.wording)
     except ThinkaloudError as error:
-        return print_error(str(error), EXIT_FAILED)
+        return print_error(error.wording, EXIT_FAILED)
     except UnicodeEncodeError as error:
         return print_error(not_utf8_text(error.object))
     except KeyboardInterrupt:
@@ -278,5 +279,8 @@ def _run(argv: "Sequence[str]") -> int:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return print_error(
-            f"The output could not be written: {error.strerror}. Free some disk space.", EXIT_FAILED
+            Wording(
+                "The output could not be written: {reason}. Free some disk space.", reason=reason_of(error)
+            ),
+            EXIT_FAILED,
         )

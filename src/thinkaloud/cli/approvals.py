@@ -89,7 +89,9 @@ def approved_tools(options: argparse.Namespace) -> Callable[[str], bool]:
     for value in options.approve:
         server = value.removesuffix("/")
         if not server:
-            raise Refused(f"Invalid value for --approve: {value!r} names no tool and no server.")
+            raise Refused(
+                "Invalid value for --approve: {value} names no tool and no server.", value=repr(value)
+            )
         if value.endswith("/") or server in tools.servers:
             approved_servers.add(server)
         else:
@@ -129,8 +131,12 @@ class _AgentTools:
         known = value.removesuffix("/") in self.servers or name in self._own_names or self.server_of(name)
         if self._references and not known:
             raise Refused(
-                f"Invalid value for --approve: {self._agent} has no tool {value!r}. Its tools: "
-                f"{', '.join(self._references)}. Use one of them, or {ALL_TOOLS}."
+                "Invalid value for --approve: {agent} has no tool {value}. Its tools: {references}. "
+                "Use one of them, or {all_tools}.",
+                agent=self._agent,
+                value=repr(value),
+                references=", ".join(self._references),
+                all_tools=ALL_TOOLS,
             )
 
 

@@ -26,14 +26,18 @@ def database_url(given: str = "") -> str:
     pool_url = os.environ.get(POOL_VARIABLE, "")
     if pool_url and not (url and pool_url.startswith(POSTGRES_SCHEMES)):
         raise Refused(
-            f"{POOL_VARIABLE} must begin with postgresql://. It names a pooler in front of the PostgreSQL of "
-            f"{VARIABLE}. Correct it, or leave it out."
+            "{pool_variable} must begin with postgresql://. It names a pooler in front of the "
+            "PostgreSQL of {variable}. Correct it, or leave it out.",
+            pool_variable=POOL_VARIABLE,
+            variable=VARIABLE,
         )
     if url and not url.startswith(POSTGRES_SCHEMES):
         raise Refused(
-            "The address of the database must begin with postgresql://, such as postgresql://HOST/NAME. "
-            f"Correct --database, {VARIABLE} or the setting `database`. To use SQLite, leave all of them "
-            f"out: its file is {database_path()}."
+            "The address of the database must begin with postgresql://, such as "
+            "postgresql://HOST/NAME. Correct --database, {variable} or the setting `database`. To "
+            "use SQLite, leave all of them out: its file is {path}.",
+            variable=VARIABLE,
+            path=database_path(),
         )
     return url
 

@@ -13,6 +13,8 @@ from itertools import takewhile
 from typing import Any, NoReturn
 
 from thinkaloud.cli.output.console import in_users_language, users_language
+from thinkaloud.core.canon import Wording
+from thinkaloud.core.view.translate import translate
 from thinkaloud.surfaces.terminal import clean
 
 Commands = Mapping[str, tuple[str, str, str]]
@@ -21,6 +23,16 @@ Commands = Mapping[str, tuple[str, str, str]]
 DESCRIPTION = "Ask any model, and show its thoughts, tool calls and answer separately."
 _LITERAL = "\0"
 """Marks a word that is no option though it starts with a dash. No argument of a program contains this."""
+_USAGE = "usage: "
+_OF_EVERY_PARSER = {
+    None,
+    "actions",
+    "commands",
+    "positional arguments",
+    "options",
+    "show this help message and exit",
+    "show program's version number and exit",
+}
 _SIMILARITY = 0.65
 """`aks` is similar enough to `ask`; `--modle` is not to `--file`."""
 _MANY = (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
@@ -36,16 +48,18 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         end = "" if message.endswith("?") else "."
-        remedy = in_users_language(f"Run `{self.prog} --help` for help.")
-        label = "erro" if users_language() == "pt-BR" else "error"
-        self.exit(2, f"{self.prog}: {label}: {clean(in_users_language(message))}{end} {remedy}\n")
+        remedy = Wording("Run `{program} --help` for help.", program=self.prog)
+        text = Wording(
+            "{program}: error: {message} {remedy}", program=self.prog, message=message + end, remedy=remedy
+        )
+        self.exit(2, f"{clean(in_users_language(text))}\n")
 
     def format_usage(self) -> str:
         self._translate()
         usage = super().format_usage()
         if self._intermixed and self.usage is None:
             # `argparse` cuts the English prefix off by its length and keeps the rest.
-            return usage.replace("uso: ", "usage: ", 1)
+            return usage.replace(_argparse_text(_USAGE), _USAGE, 1)
         return usage
 
     def format_help(self) -> str:
@@ -53,11 +67,16 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def _translate(self) -> None:
-        """Make the texts of this command Portuguese, if that is the user's language."""
-        if users_language() == "pt-BR":
-            from thinkaloud.cli.output.portuguese import translate_parser
-
-            translate_parser(self)
+        """Put the texts of this command into the user's language."""
+        locale = users_language()
+        self.description = translate(self.description or "", locale)
+        for group in self._action_groups:
+            group.title = translate(group.title or "", locale)
+        for action in self._actions:
+            choices = action._choices_actions if isinstance(action, argparse._SubParsersAction) else []
+            for described in (action, *choices):
+                if described.help and described.help != argparse.SUPPRESS:
+                    described.help = translate(described.help, locale)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         super().exit(status, message and message.replace(_LITERAL, ""))
@@ -86,10 +105,13 @@ class CommandParser(argparse.ArgumentParser):
     def _unknown_text(self, unknown: Sequence[str]) -> str:
         option = next((word for word in unknown if word.startswith("-")), "")
         if not option:
-            return f"unexpected argument: {' '.join(unknown)}"
+            return in_users_language(Wording("unexpected argument: {words}", words=" ".join(unknown)))
         name = option.partition("=")[0]
-        suggestion = did_you_mean(name, [word for word in self._option_string_actions if len(word) > 2])
-        return f"unknown option {name}{suggestion}"
+        text = Wording("unknown option {option}", option=name)
+        similar = _similar(name, [word for word in self._option_string_actions if len(word) > 2])
+        if similar is not None:
+            text = Wording.join([text, similar], ". ")
+        return in_users_language(text)
 
 
 def parse(parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
@@ -115,15 +137,41 @@ def _unmarked(value: Any) -> Any:
     return value.removeprefix(_LITERAL) if isinstance(value, str) and value.startswith(_LITERAL) else value
 
 
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return a suggestion to append to an error, such as `. Did you mean --model?`, or an empty text."""
+def with_suggestion(missing: Wording, name: str, known: Sequence[str], remedy: Wording) -> Wording:
+    """Return the message about a name that does not exist, with what was perhaps meant, and what to do."""
+    similar = _similar(name, known)
+    return Wording.join([missing, remedy] if similar is None else [missing, similar, remedy])
+
+
+def _similar(word: str, known: Sequence[str]) -> Wording | None:
     similar = difflib.get_close_matches(word, known, n=3, cutoff=_SIMILARITY)
-    return f". Did you mean {' or '.join(similar)}?" if similar else ""
+    return Wording("Did you mean {names}?", names=Wording.any_of(similar)) if similar else None
 
 
-def unknown_name(kind: str, name: str, known: Sequence[str], remedy: str) -> str:
-    """Return the message for a name that does not exist, with a suggestion and what to do."""
-    return f"There is no {kind} {name!r}{did_you_mean(name, known) or '.'} {remedy}"
+def help_text(action: argparse.Action) -> str:
+    """Return the help of an option in English, with its values filled in."""
+    values = {**vars(action), "choices": ", ".join(map(str, action.choices or ()))}
+    return (action.help or "") % values
+
+
+def _of_argparse(text: str, locale: str) -> str:
+    return translate(text, locale, context="argparse")
+
+
+def _argparse_text(text: str) -> str:
+    """Return a text of `argparse` itself in the user's language, which is read from a file.
+
+    What every parser has is translated with the rest of its help, if that is shown at all.
+    """
+    return text if text in _OF_EVERY_PARSER else _of_argparse(text, users_language())
+
+
+def _argparse_plural(one: str, many: str, count: int) -> str:
+    return _argparse_text(one if count == 1 else many)
+
+
+# `argparse` has its texts from gettext, which knows only the language of the environment.
+vars(argparse).update(_=_argparse_text, ngettext=_argparse_plural)
 
 
 def add_actions(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:

@@ -113,8 +113,10 @@ async def _open_agent(question: Question) -> AsyncIterator[Agent]:
     names = file.tool_names(question.agent)
     if SEARCH_SESSIONS in names:
         raise Refused(
-            f"The agent {question.agent!r} uses the tool {SEARCH_SESSIONS}, which works only in the gateway. "
-            "Use the agent through `thinkaloud serve`, or remove the tool from its row."
+            "The agent {agent} uses the tool {search_sessions}, which works only in the gateway. Use "
+            "the agent through `thinkaloud serve`, or remove the tool from its row.",
+            agent=repr(question.agent),
+            search_sessions=SEARCH_SESSIONS,
         )
     async with Toolbox(local_tools(file), tuple(file.mcp.values())) as toolbox:
         tools_by_name = await asyncio.gather(*(toolbox.find([name]) for name in names))

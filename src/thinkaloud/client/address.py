@@ -14,6 +14,7 @@ from functools import lru_cache
 from aiohappyeyeballs import AddrInfoType
 from yarl import URL
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.canon.errors import UnsafeAddress
 
 _LOOPBACK_NAME = "localhost"
@@ -35,9 +36,11 @@ def request_url(name: str, base_url: str, path: str) -> URL:
     printable = path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
     if not (same_origin and printable):
         raise UnsafeAddress(
-            f"The path {path[:80]!r} leads away from {base.origin()}, the only origin the key of {name} may "
-            "be sent to. "
-            "Nothing was sent. Use a quoted path that starts with a slash."
+            "The path {path} leads away from {origin}, the only origin the key of {name} may be sent "
+            "to. Nothing was sent. Use a quoted path that starts with a slash.",
+            path=repr(path[:80]),
+            origin=base.origin(),
+            name=name,
         )
     return url
 
@@ -53,13 +56,17 @@ def fill_address(name: str, base_url: str, environ: Mapping[str, str]) -> str:
         value = environ.get(match[1], "").strip()
         if not value:
             raise UnsafeAddress(
-                f"The address of {name} contains {match[1]}, which is not set. Nothing was sent. Set it: "
-                f"export {match[1]}=..., or set base_url in the row of {name} in your catalog.toml."
+                "The address of {name} contains {variable}, which is not set. Nothing was sent. Set it: "
+                "export {variable}=..., or set base_url in the row of {name} in your catalog.toml.",
+                name=name,
+                variable=match[1],
             )
         if not _ADDRESS_PART.fullmatch(value):
             raise UnsafeAddress(
-                f"{match[1]} cannot be part of the address of {name}: it must have letters, digits and "
-                "hyphens only. Nothing was sent. Correct it."
+                "{variable} cannot be part of the address of {name}: it must have letters, digits and "
+                "hyphens only. Nothing was sent. Correct it.",
+                variable=match[1],
+                name=name,
             )
         return value
 
@@ -71,21 +78,36 @@ def _origin_parts(url: URL) -> tuple[str, str | None, int | None]:
 
 
 def _check_base(name: str, base_url: str) -> URL:
-    remedy = f"Correct base_url in the row of {name}; it must have the form https://host/path."
+    remedy = Wording(
+        "Correct base_url in the row of {name}; it must have the form https://host/path.", name=name
+    )
     try:
         base = URL(base_url)
         origin = base.origin()
     except ValueError:
-        raise UnsafeAddress(f"The base URL of {name} is not a valid URL. {remedy}") from None
+        raise UnsafeAddress(
+            "The base URL of {name} is not a valid URL. {remedy}", name=name, remedy=remedy
+        ) from None
     if origin.scheme not in ("http", "https"):
-        raise UnsafeAddress(f"The base URL of {name} uses {origin.scheme}, not http or https. {remedy}")
+        raise UnsafeAddress(
+            "The base URL of {name} uses {scheme}, not http or https. {remedy}",
+            name=name,
+            scheme=origin.scheme,
+            remedy=remedy,
+        )
     if base.user is not None or base.password is not None or base.query_string or base.fragment:
-        raise UnsafeAddress(f"The base URL of {name} has a user, a query or a fragment. {remedy}")
+        raise UnsafeAddress(
+            "The base URL of {name} has a user, a query or a fragment. {remedy}", name=name, remedy=remedy
+        )
     host = origin.host or ""
     if _ip_address(host) is not None:
         _check_address(host, name)
     elif _NUMERIC_HOST.fullmatch(host):
-        raise UnsafeAddress(f"The host in the base URL of {name} is a number, but no IP address. {remedy}")
+        raise UnsafeAddress(
+            "The host in the base URL of {name} is a number, but no IP address. {remedy}",
+            name=name,
+            remedy=remedy,
+        )
     return base
 
 
@@ -106,9 +128,11 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
     proxy = URL(proxy_url if "://" in proxy_url else f"http://{proxy_url}")
     if proxy.scheme not in ("http", "https"):
         raise UnsafeAddress(
-            f"The proxy for {url.scheme} is a {proxy.scheme} proxy; only http and https proxies are "
-            "supported. "
-            f"Nothing was sent. Set another proxy in {url.scheme}_proxy, or add the host to no_proxy."
+            "The proxy for {scheme} is a {proxy_scheme} proxy; only http and https proxies are "
+            "supported. Nothing was sent. Set another proxy in {scheme}_proxy, or add the host to "
+            "no_proxy.",
+            scheme=url.scheme,
+            proxy_scheme=proxy.scheme,
         )
     return proxy
 
@@ -153,9 +177,10 @@ def _check_address(host: str, name: str) -> None:
     address = _ip_address(host)
     if address is None or address.is_link_local or address.is_multicast or address.is_unspecified:
         raise UnsafeAddress(
-            f"{name} is at {host}, a link-local, multicast or unspecified address, which no provider can "
-            "have. "
-            "Nothing was sent. Correct base_url, or check what that host name resolves to."
+            "{name} is at {host}, a link-local, multicast or unspecified address, which no provider "
+            "can have. Nothing was sent. Correct base_url, or check what that host name resolves to.",
+            name=name,
+            host=host,
         )
 
 

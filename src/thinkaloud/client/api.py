@@ -32,6 +32,7 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnFailed,
     TurnStarted,
+    Wording,
 )
 from thinkaloud.core.canon.requests import ToolDefinition
 from thinkaloud.core.catalog import retirement_note
@@ -95,7 +96,7 @@ async def send(
             if isinstance(events[-1], TurnFailed):
                 events[-1] = await _hide_key(events[-1], route, client)
             if notes:
-                events[1:1] = [NoticeGiven(NOT_HONOURED, note) for note in notes]
+                events[1:1] = [NoticeGiven.of(NOT_HONOURED, note) for note in notes]
                 notes = ()
             yield EventBatch(events, response.waited_ms, b"".join(chunks))
             chunks.clear()
@@ -119,7 +120,7 @@ async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
 
 async def _open_response(
     client: Client, route: Route, prepared: PreparedRequest
-) -> tuple[ResponseStream, tuple[str, ...]]:
+) -> tuple[ResponseStream, tuple[Wording, ...]]:
     """Send the request, or its fallback if it is refused, and return the response and the notes."""
     try:
         response = await client.send(route.provider, build_request(route, prepared.request))
@@ -128,8 +129,8 @@ async def _open_response(
         if fallback is None:
             raise with_advice(error, retirement_note(route)) from None
         if fallback.request is None:
-            raise ThinkingNotOffered(fallback.note) from None
-        note = f"{fallback.note} It said: {error.message}"
+            raise ThinkingNotOffered(wording=fallback.note) from None
+        note = Wording("{note} It said: {message}", note=fallback.note, message=error.message)
         response = await client.send(route.provider, build_request(route, fallback.request))
         return response, (*prepared.notes, note)
     return response, prepared.notes
@@ -226,7 +227,7 @@ class ResponseReader:
         try:
             self.chunk = chunk = await response.read()
         except ProviderFault as fault:
-            return self._break(fault.code, str(fault))
+            return self._break(fault.code, fault.wording)
         events = _with_short_texts(self._reader.feed(chunk) if chunk else self._reader.close())
         if events:
             response.note_progress()
@@ -240,8 +241,8 @@ class ResponseReader:
             elif type(event) is TurnFailed:
                 self.finished = True
         if self._chars_left < 0 and not self.finished:
-            limit = limit_exceeded("the text of one response, in characters,", MAX_TEXT_CHARS)
-            return [*events, *self._break(limit.code, str(limit))]
+            limit = limit_exceeded(Wording("the text of one response, in characters,"), MAX_TEXT_CHARS)
+            return [*events, *self._break(limit.code, limit.wording)]
         self.finished = self.finished or not chunk
         return events
 
@@ -252,7 +253,7 @@ class ResponseReader:
         one_line = " ".join(description.split())
         return msgspec.structs.replace(event, description=one_line[:MAX_DESCRIPTION_CHARS])
 
-    def _break(self, code: str, message: str) -> list[Event]:
+    def _break(self, code: str, message: Wording) -> list[Event]:
         """End a turn whose connection broke.
 
         Open blocks are marked interrupted unless the turn was complete.
@@ -263,7 +264,7 @@ class ResponseReader:
             case [*_, TurnEnded(finish=finish)] if finish is not Finish.UNKNOWN:
                 return events
             case [*earlier, TurnEnded() | TurnFailed()]:
-                return [*map(_mark_interrupted, earlier), TurnFailed(code, message)]
+                return [*map(_mark_interrupted, earlier), TurnFailed.of(code, message)]
         return events
 
 
@@ -281,10 +282,9 @@ def _prepared(
 
 async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
     """Remove the key from a failure: some servers quote a key they refuse, even in mid-stream."""
-    provider = route.provider
-    return TurnFailed(
-        await client.hide_key(provider, event.code), await client.hide_key(provider, event.message)
-    )
+    hide = await client.key_hider(route.provider)
+    wording = event.wording and event.wording.map(hide)
+    return TurnFailed(hide(event.code), hide(event.message), wording=wording)
 
 
 def _with_short_texts(events: list[Event]) -> list[Event]:
@@ -315,10 +315,15 @@ def refuse_in_loop(function: str, instead: str, options: Options | None) -> None
         if client is None or not client.opened:
             return
         raise Refused(
-            f"{function} opens its own client, but the client passed is already open. Pass a closed one, or "
-            "none."
+            "{function} opens its own client, but the client passed is already open. Pass a closed "
+            "one, or none.",
+            function=function,
         ) from None
-    raise Refused(f"{function} would block the running event loop. Use `{instead}` here.")
+    raise Refused(
+        "{function} would block the running event loop. Use `{instead}` here.",
+        function=function,
+        instead=instead,
+    )
 
 
 def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:

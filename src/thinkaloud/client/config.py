@@ -15,7 +15,7 @@ import msgspec
 
 from thinkaloud.client.toml_edit import Value, set_value, unset_value
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.view import LOCALES, PRESETS, Policy, read_policy
 
 CONFIG_NAME = "config.toml"
@@ -43,52 +43,54 @@ class Setting(NamedTuple):
     """A setting of the file: the type of its value, what it means, and what a valid value looks like."""
 
     kind: Any
-    meaning: str
-    form: str = ""
+    meaning: Wording
+    form: Wording | None = None
 
 
 _DISPLAY_MEANINGS = {
-    "preset": "the preset that the other display settings override",
-    "while_streaming": "how a live thought is shown",
-    "after_complete": "how a completed thought is shown",
-    "auto_close": "whether a thought that was opened automatically closes automatically",
-    "header": "what the header line of a thought contains",
-    "show_thinking": "whether completed thoughts are shown",
-    "remember": "where showing and hiding is remembered",
-    "live_region": "what a screen reader announces",
+    "preset": Wording("the preset that the other display settings override"),
+    "while_streaming": Wording("how a live thought is shown"),
+    "after_complete": Wording("how a completed thought is shown"),
+    "auto_close": Wording("whether a thought that was opened automatically closes automatically"),
+    "header": Wording("what the header line of a thought contains"),
+    "show_thinking": Wording("whether completed thoughts are shown"),
+    "remember": Wording("where showing and hiding is remembered"),
+    "live_region": Wording("what a screen reader announces"),
 }
 SETTINGS: Mapping[str, Setting] = {
     "model": Setting(
-        ModelSetting, "the model that answers if none is named", "the name of a model, at most 200 characters"
+        ModelSetting,
+        Wording("the model that answers if none is named"),
+        Wording("the name of a model, at most 200 characters"),
     ),
     "title_model": Setting(
         ModelSetting,
-        "the model that writes the titles of conversations; without it, the first question",
-        "the name of a model, at most 200 characters",
+        Wording("the model that writes the titles of conversations; without it, the first question"),
+        Wording("the name of a model, at most 200 characters"),
     ),
     "database": Setting(
         Annotated[str, msgspec.Meta(pattern="^(postgres(ql)?://.*)?$", max_length=2_000)],
-        "the PostgreSQL in which a gateway stores everything",
-        "an address that begins with postgresql://, or empty for a SQLite file",
+        Wording("the PostgreSQL in which a gateway stores everything"),
+        Wording("an address that begins with postgresql://, or empty for a SQLite file"),
     ),
-    "language": Setting(Literal[tuple(LOCALES)], "the language of labels and notices"),
+    "language": Setting(Literal[tuple(LOCALES)], Wording("the language of labels and notices")),
     "thinking.level": Setting(
         ThinkingText | _ThinkingTokens,
-        "how much models think: off, low, medium, high, max, or tokens",
-        "off, low, medium, high, max, or a number of tokens up to 9999999",
+        Wording("how much models think: off, low, medium, high, max, or tokens"),
+        Wording("off, low, medium, high, max, or a number of tokens up to 9999999"),
     ),
-    "thinking.context_mode": Setting(_ContextMode, "which earlier thoughts are sent back to models"),
+    "thinking.context_mode": Setting(_ContextMode, Wording("which earlier thoughts are sent back to models")),
     **{
         f"{DISPLAY_PREFIX}{field.name}": Setting(field.type, _DISPLAY_MEANINGS[field.name])
         for field in msgspec.structs.fields(Policy)
     },
     f"{DISPLAY_PREFIX}preset": Setting(Literal[tuple(PRESETS)], _DISPLAY_MEANINGS["preset"]),
-    "chat.theme": Setting(Literal["dark", "light"], "the colours of the chat in a terminal"),
-    "page.render": Setting(Literal["markdown", "plain"], "how the page draws the text of thoughts"),
+    "chat.theme": Setting(Literal["dark", "light"], Wording("the colours of the chat in a terminal")),
+    "page.render": Setting(Literal["markdown", "plain"], Wording("how the page draws the text of thoughts")),
     "page.expand_key": Setting(
         ExpandKey,
-        "the key of the page that opens and closes all thinking",
-        "a shortcut such as Alt+KeyE, Ctrl+Shift+KeyT or F9",
+        Wording("the key of the page that opens and closes all thinking"),
+        Wording("a shortcut such as Alt+KeyE, Ctrl+Shift+KeyT or F9"),
     ),
 }
 
@@ -96,7 +98,7 @@ SETTINGS: Mapping[str, Setting] = {
 class Config:
     """The settings as the file has them, by dotted key. What the file does not set is not there."""
 
-    def __init__(self, values: Mapping[str, Any] | None = None, problems: tuple[str, ...] = ()) -> None:
+    def __init__(self, values: Mapping[str, Any] | None = None, problems: tuple[Wording, ...] = ()) -> None:
         self.values = dict(values or {})
         self.problems = problems
         """What is wrong with values of the file, which were left out, and what to do about each."""
@@ -131,13 +133,13 @@ class ConfigFile:
     def read(self) -> Config:
         """Return the settings without those that have an invalid value; refuse a file that cannot be read."""
         values: dict[str, Any] = {}
-        problems: list[str] = []
+        problems: list[Wording] = []
         for key, value in self._values(self._text()).items():
             if key in SETTINGS:
                 try:
                     values[key] = self._checked(key, value)
                 except Refused as error:
-                    problems.append(str(error))
+                    problems.append(error.wording)
         return Config(values, tuple(problems))
 
     def unknown_keys(self) -> list[str]:
@@ -163,16 +165,22 @@ class ConfigFile:
         except FileNotFoundError:
             return ""
         except NotADirectoryError:
-            raise Refused(f"{self.path.parent} is not a folder. Set THINKALOUD_HOME to a folder.") from None
-        except (OSError, UnicodeDecodeError) as error:
-            reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
             raise Refused(
-                f"{self.path} cannot be read: {reason}. Correct the file, or move it away."
+                "{parent} is not a folder. Set THINKALOUD_HOME to a folder.", parent=self.path.parent
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or Wording("it is not UTF-8 text")
+            raise Refused(
+                "{path} cannot be read: {reason}. Correct the file, or move it away.",
+                path=self.path,
+                reason=reason,
             ) from None
         if len(text) > _MAX_CHARACTERS:
             raise Refused(
-                f"{self.path} has more than {_MAX_CHARACTERS:,} characters, too many for settings. "
-                "Shorten the file, or move it away."
+                "{path} has more than {max_characters} characters, too many for settings. Shorten "
+                "the file, or move it away.",
+                path=self.path,
+                max_characters=f"{_MAX_CHARACTERS:,}",
             )
         return text
 
@@ -186,9 +194,13 @@ class ConfigFile:
         try:
             yield
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            reason = (
+                Wording("it is nested too deeply") if isinstance(error, RecursionError) else reason_of(error)
+            )
             raise Refused(
-                f"{self.path} is not valid TOML: {reason}. Correct the file, or move it away."
+                "{path} is not valid TOML: {reason}. Correct the file, or move it away.",
+                path=self.path,
+                reason=reason,
             ) from None
 
     def _checked(self, key: str, value: Any) -> Any:
@@ -196,10 +208,14 @@ class ConfigFile:
             return msgspec.to_builtins(msgspec.convert(value, SETTINGS[key].kind))
         except msgspec.ValidationError:
             allowed = ", ".join(setting_values(key))
-            remedy = f"one of: {allowed}" if allowed else SETTINGS[key].form
+            remedy = Wording("one of: {allowed}", allowed=allowed) if allowed else SETTINGS[key].form
             raise Refused(
-                f"Invalid value for {key} in {self.path}: {value!r:.80}. Use {remedy}, or remove it: "
-                f"thinkaloud config unset {key}"
+                "Invalid value for {key} in {path}: {value}. Use {remedy}, or remove it: thinkaloud "
+                "config unset {key}",
+                key=key,
+                path=self.path,
+                value=f"{value!r:.80}",
+                remedy=remedy,
             ) from None
 
 
@@ -221,19 +237,31 @@ def parse_setting(key: str, text: str) -> Value:
             return True
         if text.lower() in ("false", "no", "off"):
             return False
-        raise Refused(f"Invalid value for {key}: {text!r}. Use true or false.")
+        raise Refused("Invalid value for {key}: {text}. Use true or false.", key=key, text=repr(text))
     if allowed := setting_values(key):
         if text in allowed:
             return text
-        raise Refused(f"Invalid value for {key}: {text!r}. Use one of: {', '.join(allowed)}.")
+        raise Refused(
+            "Invalid value for {key}: {text}. Use one of: {allowed}.",
+            key=key,
+            text=repr(text),
+            allowed=", ".join(allowed),
+        )
     try:
         msgspec.convert(text, kind)
     except msgspec.ValidationError:
-        raise Refused(f"Invalid value for {key}: {text!r:.80}. Use {SETTINGS[key].form}.") from None
+        raise Refused(
+            "Invalid value for {key}: {text}. Use {form}.",
+            key=key,
+            text=f"{text!r:.80}",
+            form=SETTINGS[key].form,
+        ) from None
     if not text and key != "page.expand_key":  # an empty shortcut means that there is none
         raise Refused(
-            f"Invalid value for {key}: it is empty. Use {SETTINGS[key].form}, or remove the setting: "
-            f"thinkaloud config unset {key}"
+            "Invalid value for {key}: it is empty. Use {form}, or remove the setting: thinkaloud "
+            "config unset {key}",
+            key=key,
+            form=SETTINGS[key].form,
         )
     return int(text) if text.isdecimal() and key == "thinking.level" else text
 

@@ -9,11 +9,12 @@
 import os
 import socket
 import ssl
+from typing import Any
 
 import msgspec
 
 from thinkaloud.client.retry import Timeouts
-from thinkaloud.core.canon import LimitExceeded, ProviderFault
+from thinkaloud.core.canon import LimitExceeded, ProviderFault, Wording
 from thinkaloud.core.dialects.payload import has_error, parse_error
 
 MAX_QUOTE_CHARACTERS = 500
@@ -25,8 +26,8 @@ class Unreachable(ProviderFault):
 
     code = "unreachable"
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, template: str = "", /, *, retryable: bool = False, **message: Any) -> None:
+        super().__init__(template, **message)
         self.retryable = retryable
 
 
@@ -44,8 +45,8 @@ class ErrorResponse(msgspec.Struct, frozen=True):
 class ProviderRefused(ProviderFault):
     """The provider answered with an error."""
 
-    def __init__(self, message: str, response: ErrorResponse) -> None:
-        super().__init__(message)
+    def __init__(self, template: str = "", /, *, response: ErrorResponse, **message: Any) -> None:
+        super().__init__(template, **message)
         self.status = response.status
         self.code = response.code or "provider_error"
         self.message = response.message
@@ -88,53 +89,69 @@ def refusal_error(name: str, response: ErrorResponse, key: str = "") -> Provider
         RateLimited if response.status in _RATE_LIMIT_STATUSES and may_retry(response) else ProviderRefused
     )
     status_text = f"HTTP {response.status}" + (f", {response.code}" if response.code else "")
-    message = response.message[:MAX_QUOTE_CHARACTERS].strip() or "no reason given"
-    message += "" if message.endswith((".", "!", "?")) else "."
-    request_note = f" (request {response.request_id})" if response.request_id else ""
-    return error_type(
-        f"{name} refused the request ({status_text}): {message} {_remedy(response, key)}{request_note}",
-        response,
-    )
+    quote = response.message[:MAX_QUOTE_CHARACTERS].strip()
+    end = "" if quote.endswith((".", "!", "?")) else "."
+    parts = [
+        Wording(
+            "{provider} refused the request ({status}): {reason}",
+            provider=name,
+            status=status_text,
+            reason=quote + end if quote else Wording("no reason given."),
+        ),
+        _remedy(response, key),
+    ]
+    if response.request_id:
+        parts.append(Wording("(request {id})", id=response.request_id))
+    return error_type(wording=Wording.join(parts), response=response)
 
 
 _NO_SUCH_MODEL_STATUSES = frozenset({400, 404, 410})
 
 
-def with_advice(error: ProviderRefused, advice: str) -> ProviderRefused:
+def with_advice(error: ProviderRefused, advice: Wording | None) -> ProviderRefused:
     """Add what is known about the model to an error that may come from it."""
     if advice and error.status in _NO_SUCH_MODEL_STATUSES:
-        error.args = (f"{error} {advice}",)
+        error.wording = Wording.join([error.wording, advice])
+        error.args = (str(error.wording),)
     return error
 
 
-def _remedy(response: ErrorResponse, key: str) -> str:
+def _remedy(response: ErrorResponse, key: str) -> Wording:
     match response.status:
         case 401 | 403:
-            return f"Check the key ({key or 'the provider row has none'}) and its permissions."
+            place = key or Wording("the provider row has none")
+            return Wording("Check the key ({key}) and its permissions.", key=place)
         case 404:
-            return "Check the model name and the provider's base_url."
+            return Wording("Check the model name and the provider's base_url.")
         case 407:
-            return "The proxy requires a user and a password: add them to the URL in the proxy variable."
+            return Wording(
+                "The proxy requires a user and a password: add them to the URL in the proxy variable."
+            )
         case 413:
-            return "The request is too large: shorten the conversation or use smaller images."
+            return Wording("The request is too large: shorten the conversation or use smaller images.")
         case 429 | 529 if may_retry(response):
-            wait = "a while" if response.after_ms is None else f"{response.after_ms / 1000:g} s"
-            return f"Wait {wait}, then retry."
+            return _wait_remedy(response.after_ms)
         case 429:
-            return "Waiting will not help: check your plan and billing at the provider."
+            return Wording("Waiting will not help: check your plan and billing at the provider.")
         case status if 200 <= status < 300:
-            return (
+            return Wording(
                 "This is not a model response. Check base_url, and whether a login page intercepts the "
                 "request."
             )
         case status if 300 <= status < 400:
-            return (
+            return Wording(
                 "Redirects are not followed, so that the key is sent only to its own address. Correct "
                 "base_url."
             )
         case status if status >= 500:
-            return "This is a fault at the provider: retry later, or use another provider."
-    return "Correct the request, then retry."
+            return Wording("This is a fault at the provider: retry later, or use another provider.")
+    return Wording("Correct the request, then retry.")
+
+
+def _wait_remedy(after_ms: int | None) -> Wording:
+    if after_ms is None:
+        return Wording("Wait a while, then retry.")
+    return Wording("Wait {seconds} s, then retry.", seconds=f"{after_ms / 1000:g}")
 
 
 class InvalidHttp(OSError):
@@ -163,60 +180,81 @@ class ProxyRefused(OSError):
 
 def unreachable_error(name: str, origin: str, error: OSError, timeouts: Timeouts) -> Unreachable:
     """Build the error for a request that got no response."""
-    prefix = f"Cannot reach {name} at {origin}:"
+    if isinstance(error, TimeoutError) and error.errno is None:
+        return no_answer_error(name, origin, timeouts, connection_lost=False)
+    final = isinstance(error, ssl.SSLError | ProxyRefused | InvalidHttp)
+    return _unreachable(name, origin, _unreachable_reason(error, timeouts), retryable=not final)
+
+
+def _unreachable_reason(error: OSError, timeouts: Timeouts) -> Wording:
+    """Return why there is no connection, and what to do."""
     match error:
         case ConnectTimeout():
-            reason = (
-                f"no connection within {timeouts.connect_s:g} s. Check the network and the proxy variables."
+            return Wording(
+                "no connection within {seconds} s. Check the network and the proxy variables.",
+                seconds=f"{timeouts.connect_s:g}",
             )
-            return Unreachable(f"{prefix} {reason}", retryable=True)
-        case TimeoutError(errno=None):
-            return no_answer_error(name, origin, timeouts, connection_lost=False)
         case ssl.SSLError():
-            reason = "its TLS certificate or configuration was rejected. "
-            reason += (
-                "If a private authority signed the certificate, set SSL_CERT_FILE to the authority's file."
+            return Wording(
+                "its TLS certificate or configuration was rejected. If a private authority signed the "
+                "certificate, set SSL_CERT_FILE to the authority's file."
             )
-            return Unreachable(f"{prefix} {reason}")
         case socket.gaierror():
-            reason = "the host name does not resolve. Check base_url and the network connection."
-            return Unreachable(f"{prefix} {reason}", retryable=True)
+            return Wording("the host name does not resolve. Check base_url and the network connection.")
         case ProxyRefused():
-            return Unreachable(f"{prefix} the proxy answered HTTP {error.status}. Check the proxy variables.")
-        case ProxyUnreachable():
-            return Unreachable(
-                f"{prefix} the proxy does not answer. Check the proxy variables.", retryable=True
+            return Wording(
+                "the proxy answered HTTP {status}. Check the proxy variables.", status=error.status
             )
+        case ProxyUnreachable():
+            return Wording("the proxy does not answer. Check the proxy variables.")
         case InvalidHttp():
-            return Unreachable(f"{prefix} the response is not valid HTTP. Check base_url.")
+            return Wording("the response is not valid HTTP. Check base_url.")
         case ConnectFailed():
-            reason = (
+            return Wording(
                 "none of its addresses accepts connections. Check base_url and that the server is running."
             )
-            return Unreachable(f"{prefix} {reason}", retryable=True)
+        case ConnectionRefusedError():
+            return Wording("connection refused. Check base_url and that the server is running.")
         case OSError(errno=int(number)):
             # asyncio writes the address into `strerror`, as Python writes it.
-            reason = f"{os.strerror(number).lower()}. Check base_url and that the server is running."
-            return Unreachable(f"{prefix} {reason}", retryable=True)
-    return no_answer_error(name, origin, timeouts, connection_lost=True)
+            return Wording(
+                "{reason}. Check base_url and that the server is running.", reason=os.strerror(number).lower()
+            )
+    return _CLOSED
+
+
+_CLOSED = Wording("it closed the connection without a response. Retry, or check the server's log.")
+
+
+def _unreachable(name: str, origin: str, reason: Wording, *, retryable: bool = True) -> Unreachable:
+    return Unreachable(
+        "Cannot reach {provider} at {origin}: {reason}",
+        provider=name,
+        origin=origin,
+        reason=reason,
+        retryable=retryable,
+    )
 
 
 def no_answer_error(name: str, origin: str, timeouts: Timeouts, *, connection_lost: bool) -> Unreachable:
     """Build the error for a connection on which no byte of a response arrived."""
     if connection_lost:
-        reason = "it closed the connection without a response. Retry, or check the server's log."
-        return Unreachable(f"Cannot reach {name} at {origin}: {reason}", retryable=True)
+        return _unreachable(name, origin, _CLOSED)
     return Unreachable(
-        f"{name} at {origin} sent no response within {timeouts.first_byte_s:g} s. "
-        "Retry, or raise first_byte_s in Timeouts (`thinkaloud serve --first-byte-timeout`) if the model "
-        "thinks longer before it answers."
+        "{provider} at {origin} sent no response within {seconds} s. Retry, or raise first_byte_s in "
+        "Timeouts (`thinkaloud serve --first-byte-timeout`) if the model thinks longer before it answers.",
+        provider=name,
+        origin=origin,
+        seconds=f"{timeouts.first_byte_s:g}",
     )
 
 
-def limit_exceeded(what: str, limit: int) -> LimitExceeded:
+def limit_exceeded(what: Wording, limit: int) -> LimitExceeded:
     """Build the error for a response that exceeds a size limit."""
     return LimitExceeded(
-        f"{what} exceeds the limit of {limit:,}; raise it in SizeLimits if you trust the sender"
+        "{what} exceeds the limit of {limit}; raise it in SizeLimits if you trust the sender",
+        what=what,
+        limit=f"{limit:,}",
     )
 
 
@@ -246,6 +284,6 @@ def read_error_body(data: bytes) -> tuple[str, str]:
     for field in (body.error, body.detail):
         if has_error(field):
             code, message = parse_error(field)
-            return "" if code == "provider_error" else code, message
+            return "" if code == "provider_error" else code, str(message)
     code_text = body.code if isinstance(body.code, str) else None
     return code_text or body.type or "", body.message or ""

@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterable
 from pathlib import Path
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.canon.requests import File, Image, UserMessage, media_type_of, message_parts
 
 MAX_BYTES = 20 * 1024 * 1024
@@ -35,12 +35,15 @@ def _read(path: Path) -> File | str:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Refused(
-                f"Cannot attach {path.name}: it is larger than {MAX_BYTES // 1024 // 1024} MB. "
-                "Make it smaller."
+                "Cannot attach {name}: it is larger than {max_bytes} MB. Make it smaller.",
+                name=path.name,
+                max_bytes=MAX_BYTES // 1024 // 1024,
             )
         content = path.read_bytes()
     except OSError as error:
-        raise Refused(f"Cannot attach {path}: {error.strerror or error}. Give the path of a file.") from None
+        raise Refused(
+            "Cannot attach {path}: {reason}. Give the path of a file.", path=path, reason=reason_of(error)
+        ) from None
     if media_type := media_type_of(content):
         return File(media_type, base64.b64encode(content).decode(), path.name)
     try:
@@ -49,7 +52,8 @@ def _read(path: Path) -> File | str:
         text = "\0"
     if "\0" in text:
         raise Refused(
-            f"Cannot attach {path.name}: it is not text, nor a PNG, JPEG, GIF or WebP image, a PDF, MP3 or "
-            "WAV file. Convert it to one of them."
+            "Cannot attach {name}: it is not text, nor a PNG, JPEG, GIF or WebP image, a PDF, MP3 or "
+            "WAV file. Convert it to one of them.",
+            name=path.name,
         )
     return f"{path.name}:\n\n{text}"

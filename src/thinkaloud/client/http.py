@@ -130,8 +130,9 @@ class _PreparedCall:
         """Refuse a header that would break the request."""
         if not all(map(str.isprintable, self.headers().values())):
             raise Refused(
-                f"A header for {self.provider.name} has a line break or another control character, so "
-                "nothing was sent. Check the key for characters that do not belong to it."
+                "A header for {name} has a line break or another control character, so nothing was "
+                "sent. Check the key for characters that do not belong to it.",
+                name=self.provider.name,
             )
 
     def send(self, connection: HttpConnection) -> HttpResponse:
@@ -228,10 +229,10 @@ class Client:
         """Return the response to a GET request for a path below the provider's base URL."""
         return await self.read_all(provider, GetRequest(path))
 
-    async def hide_key(self, provider: Provider, text: str) -> str:
-        """Return the text without the provider's key, in case the provider quoted it."""
+    async def key_hider(self, provider: Provider) -> Callable[[str], str]:
+        """Return a function that removes the provider's key from a text, in case the provider quoted it."""
         key = await self._key(provider)
-        return text if key is None else key.mask_in(text)
+        return str if key is None else key.mask_in
 
     async def _prepare(self, provider: Provider, http_request: HttpRequest) -> _PreparedCall:
         base_url = fill_address(provider.name, provider.base_url, self._environment.environ)
@@ -239,9 +240,10 @@ class Client:
         key = await self._key(provider)
         if key is not None and not may_send_key(url, local=provider.local):
             raise UnsafeAddress(
-                f"The key of {provider.name} would be sent unencrypted to {url.origin()}. "
-                "Nothing was sent. Use https in base_url, or set local = true in the row if the server is "
-                "your own."
+                "The key of {name} would be sent unencrypted to {origin}. Nothing was sent. Use "
+                "https in base_url, or set local = true in the row if the server is your own.",
+                name=provider.name,
+                origin=url.origin(),
             )
         proxy = proxy_for(url, self._environment.environ)
         return _PreparedCall(provider, http_request, url, key, proxy, self._environment)

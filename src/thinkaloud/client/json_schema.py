@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -53,7 +53,10 @@ class _ReferenceInliner:
         """Return the node without references. `ancestors` are the references that led to it."""
         self._nodes_left -= 1
         if self._nodes_left < 0:
-            raise Refused(f"a schema of more than {MAX_SCHEMA_NODES:,} parts. Simplify it.")
+            raise Refused(
+                "a schema of more than {max_schema_nodes} parts. Simplify it.",
+                max_schema_nodes=f"{MAX_SCHEMA_NODES:,}",
+            )
         if isinstance(node, list):
             return [self.inline(item, ancestors) for item in node]
         if not isinstance(node, dict):
@@ -81,7 +84,9 @@ class _ReferenceInliner:
         for step in ref.removeprefix("#/").split("/"):
             node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
         if node is None or not ref.startswith("#/"):
-            raise Refused(f"a reference to {ref[:100]!r}, which the schema does not contain. Inline it.")
+            raise Refused(
+                "a reference to {ref}, which the schema does not contain. Inline it.", ref=repr(ref[:100])
+            )
         return node
 
 
@@ -91,15 +96,15 @@ def checked_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     Raises `Refused` for a schema that cannot be checked.
     """
     try:
-        closed = _closed(inline_references(schema), "the schema")
+        closed = _closed(inline_references(schema), "")
         malformed = _first_error(_validator_class().META_SCHEMA, closed)
     except RecursionError:
         raise Refused("The schema of the answer is nested too deeply. Simplify it.") from None
     except Refused as error:
-        raise Refused(f"The schema of the answer cannot be used: {error}") from None
+        raise Refused("The schema of the answer cannot be used: {reason}", reason=reason_of(error)) from None
     if malformed is not None:
-        reason = _reason("the schema", malformed)
-        raise Refused(f"The schema of the answer cannot be used: {reason}. Correct it.")
+        reason = _reason(Wording("the schema"), malformed)
+        raise Refused("The schema of the answer cannot be used: {reason}. Correct it.", reason=reason)
     return closed
 
 
@@ -107,8 +112,10 @@ def _closed(node: dict[str, Any], place: str) -> dict[str, Any]:
     """Return a schema whose objects are closed. Parts of a wrong type stay as they are."""
     if unknown := [name for name in node if name not in _KEYWORDS]:
         raise Refused(
-            f"{place} has the keyword {unknown[0]!r}, which cannot be checked. Leave it out, or check the "
-            "answer yourself."
+            "the schema{place} has the keyword {unknown}, which cannot be checked. Leave it out, or check "
+            "the answer yourself.",
+            place=place,
+            unknown=repr(unknown[0]),
         )
     closed = dict(node)
     if isinstance(properties := node.get("properties"), dict):
@@ -144,13 +151,13 @@ def closed_schema(node: Mapping[str, Any] | bool) -> bool:
     return all(map(closed_schema, parts))
 
 
-def schema_violation(value: Any, schema: Mapping[str, Any]) -> str:
-    """Return the first way in which a value does not match a checked schema; empty if it matches."""
+def schema_violation(value: Any, schema: Mapping[str, Any]) -> Wording | None:
+    """Return the first way in which a value does not match a checked schema; None if it matches."""
     try:
         error = _first_error(schema, value)
     except OverflowError:  # `multipleOf`, for a number that no float can hold
-        return "the answer has a number that is too large to be checked"
-    return "" if error is None else _reason("the answer", error)
+        return Wording("the answer has a number that is too large to be checked")
+    return None if error is None else _reason(Wording("the answer"), error)
 
 
 def _first_error(schema: Mapping[str, Any], value: Any) -> "ValidationError | None":
@@ -170,9 +177,9 @@ def _no_check(validator: "Validator", bound: Any, value: Any, schema: Mapping[st
     return ()
 
 
-def _reason(subject: str, error: "ValidationError") -> str:
+def _reason(subject: Wording, error: "ValidationError") -> Wording:
     place = error.json_path.removeprefix("$")
     message = error.message
     if len(message) > _REASON_CHARS:
         message = message[: _REASON_CHARS - 1] + "…"
-    return f"{subject}{place}: {message}"
+    return Wording("{subject}{place}: {message}", subject=subject, place=place, message=message)

@@ -21,7 +21,7 @@ from thinkaloud.client.keys import (
 )
 from thinkaloud.client.toml_edit import set_value, unset_value
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
-from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.canon import KeyMissing, Refused, Wording, reason_of
 from thinkaloud.core.catalog import Provider
 
 KEYRING = "the keyring"
@@ -35,12 +35,14 @@ def credentials_path() -> Path:
 def key_name(provider: Provider) -> str:
     """Return the name under which the provider's key is stored; refuse a provider that takes none."""
     if not provider.key:
-        raise Refused(f"{provider.name} needs no key.")
+        raise Refused("{name} needs no key.", name=provider.name)
     for reference in provider.key.split(REFERENCE_SEPARATOR):
         kind, _, name = reference.partition(":")
         if kind == "env" and name:
             return name
-    raise Refused(f"The row of {provider.name} reads its key from {provider.key}. Put the key there.")
+    raise Refused(
+        "The row of {name} reads its key from {key}. Put the key there.", name=provider.name, key=provider.key
+    )
 
 
 def store_key(name: str, key: str) -> str:
@@ -85,13 +87,13 @@ def key_source(provider: Provider, environ: Mapping[str, str] = os.environ) -> s
     return ""
 
 
-def key_fault(provider: Provider, environ: Mapping[str, str] = os.environ) -> str:
-    """Return why a key that may be there cannot be read; empty if there is a key or simply none."""
+def key_fault(provider: Provider, environ: Mapping[str, str] = os.environ) -> Wording | None:
+    """Return why a key that may be there cannot be read; None if there is a key or simply none."""
     try:
         resolve_key(provider.key, environ=environ)
     except KeyMissing as error:
         return error.fault
-    return ""
+    return None
 
 
 def _store_in_keyring(name: str, key: str) -> bool:
@@ -123,7 +125,11 @@ def _changed_credentials(path: Path, name: str, key: str | None) -> str | None:
         entry = f"{STORED_KEYS}.{name}"
         changed = unset_value(text, entry) if key is None else set_value(text, entry, key)
     except (ValueError, RecursionError):  # not UTF-8, or not TOML
-        raise Refused(f"{path} is not valid TOML, so it was not changed. Correct the file.") from None
+        raise Refused(
+            "{path} is not valid TOML, so it was not changed. Correct the file.", path=path
+        ) from None
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+        raise Refused(
+            "{path} cannot be read: {reason}. Check its permissions.", path=path, reason=reason_of(error)
+        ) from None
     return None if changed == text else changed

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Never
 
 from thinkaloud.client.user_files import home_folder
+from thinkaloud.core.canon import Wording, reason_of
 from thinkaloud.core.canon.errors import KeyMissing
 
 MASK = "***"
@@ -113,13 +114,14 @@ def resolve_key(
     del environ  # the environment holds keys, and tools that print a traceback may print local variables
     texts = list(dict.fromkeys(problem.text for problem in problems))
     faults = list(dict.fromkeys(problem.text for problem in problems if problem.fault))
-    raise KeyMissing(" Or: ".join(texts), fault=" ".join(faults))
+    fault = Wording.join(faults) if faults else None
+    raise KeyMissing(wording=Wording.join(texts, " Or: "), fault=fault)
 
 
 class KeyProblem(NamedTuple):
     """Why a place gives no key, and what to do. A fault is more than an empty place: a key may be there."""
 
-    text: str
+    text: Wording
     fault: bool = False
 
 
@@ -138,8 +140,12 @@ def _look_up(
         case "credentials" if all(name.split(".")):
             return _from_credentials(name, home_folder(environ) / CREDENTIALS_FILE)
     return KeyProblem(
-        f"Unknown kind of key reference {kind!r}, so no key was sent. Use env:NAME, file:PATH, "
-        "keyring:SERVICE/USER or credentials:NAME in the provider's row; never write the key itself there.",
+        Wording(
+            "Unknown kind of key reference {kind}, so no key was sent. Use env:NAME, file:PATH, "
+            "keyring:SERVICE/USER or credentials:NAME in the provider's row; never write the key "
+            "itself there.",
+            kind=repr(kind),
+        ),
         fault=True,
     )
 
@@ -153,8 +159,14 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret | KeyProb
         if isinstance(stored, Secret) or stored.fault:
             return stored
         if (ringed := keyring_password(KEYRING_SERVICE, name)) is not None:
-            return _checked_key(ringed, f"The keyring entry {KEYRING_SERVICE}/{name}", "Set it again.")
-    return _checked_key(value, name, f"Set it: export {name}=...")
+            return _checked_key(
+                ringed,
+                Wording(
+                    "The keyring entry {keyring_service}/{name}", keyring_service=KEYRING_SERVICE, name=name
+                ),
+                Wording("Set it again."),
+            )
+    return _checked_key(value, Wording.plain(name), Wording("Set it: export {name}=...", name=name))
 
 
 def keyring_password(service: str, user: str) -> str | None:
@@ -167,34 +179,58 @@ def keyring_password(service: str, user: str) -> str | None:
 
 
 def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | KeyProblem:
-    remedy = "Put the key there, alone on one line, with file mode 600."
+    remedy = Wording("Put the key there, alone on one line, with file mode 600.")
     try:
-        return _checked_key(read_file(path), f"The key file {path}", remedy)
+        return _checked_key(read_file(path), Wording("The key file {path}", path=path), remedy)
     except (OSError, UnicodeDecodeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not text"
-        return KeyProblem(f"The key file {path} cannot be read: {reason}. {remedy}", fault=True)
+        reason = reason_of(error) if isinstance(error, OSError) else Wording("it is not text")
+        return KeyProblem(
+            Wording(
+                "The key file {path} cannot be read: {reason}. {remedy}",
+                path=path,
+                reason=reason,
+                remedy=remedy,
+            ),
+            fault=True,
+        )
 
 
 def _from_credentials(name: str, path: Path) -> Secret | KeyProblem:
     """Read a key from the user's credentials file: `ai.claude.api_token` is `api_token` in `[ai.claude]`."""
     table, _, field = name.rpartition(".")
-    remedy = f'Add it to {path} (mode 600): [{table}] {field} = "..."'
+    remedy = Wording(
+        'Add it to {path} (mode 600): [{table}] {field} = "..."', path=path, table=table, field=field
+    )
     try:
         value: object = tomllib.loads(path.read_text("utf-8"))
         shared_mode = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) if os.name == "posix" else 0
     except FileNotFoundError:
-        return KeyProblem(f"No credentials file found, so there is no key {name}. {remedy}")
+        return KeyProblem(
+            Wording(
+                "No credentials file found, so there is no key {name}. {remedy}", name=name, remedy=remedy
+            )
+        )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not valid TOML"
-        return KeyProblem(f"The credentials file {path} cannot be read: {reason}. Correct it.", fault=True)
+        reason = reason_of(error) if isinstance(error, OSError) else Wording("it is not valid TOML")
+        return KeyProblem(
+            Wording(
+                "The credentials file {path} cannot be read: {reason}. Correct it.", path=path, reason=reason
+            ),
+            fault=True,
+        )
     if shared_mode:
         return KeyProblem(
-            f"{path} is readable by other users, so no key was read from it. Run: chmod 600 {path}",
+            Wording(
+                "{path} is readable by other users, so no key was read from it. Run: chmod 600 {path}",
+                path=path,
+            ),
             fault=True,
         )
     for word in name.split("."):
         value = value.get(word) if isinstance(value, dict) else None
-    return _checked_key(value if isinstance(value, str) else "", f"{name} in {path}", remedy)
+    return _checked_key(
+        value if isinstance(value, str) else "", Wording("{name} in {path}", name=name, path=path), remedy
+    )
 
 
 def _from_keyring(name: str) -> Secret | KeyProblem:
@@ -203,31 +239,51 @@ def _from_keyring(name: str) -> Secret | KeyProblem:
         keyring = importlib.import_module("keyring")
     except ImportError:
         return KeyProblem(
-            f"The key keyring:{name} cannot be read, because the package keyring is not installed. "
-            "Install it, or use an env: or file: reference.",
+            Wording(
+                "The key keyring:{name} cannot be read, because the package keyring is not "
+                "installed. Install it, or use an env: or file: reference.",
+                name=name,
+            ),
             fault=True,
         )
     try:
         value = keyring.get_password(service, user)
     except Exception as error:  # noqa: BLE001 the keyring backend's exception types are unknown here
         return KeyProblem(
-            f"The keyring could not be opened ({type(error).__name__}), so there is no key keyring:{name}. "
-            "Unlock it, or use an env: or file: reference.",
+            Wording(
+                "The keyring could not be opened ({problem}), so there is no key keyring:{name}. "
+                "Unlock it, or use an env: or file: reference.",
+                problem=type(error).__name__,
+                name=name,
+            ),
             fault=True,
         )
-    return _checked_key(value or "", f"The keyring entry {name}", f"Set it: keyring set {service} {user}")
+    return _checked_key(
+        value or "",
+        Wording("The keyring entry {name}", name=name),
+        Wording("Set it: keyring set {service} {user}", service=service, user=user),
+    )
 
 
-def _checked_key(value: str, source: str, remedy: str) -> Secret | KeyProblem:
+def _checked_key(value: str, source: Wording, remedy: Wording) -> Secret | KeyProblem:
     key = value.strip()
     if not key:
         return KeyProblem(
-            f"{source} is {'empty' if value else 'not set'}, so there is no key to send. {remedy}"
+            Wording(
+                "{source} is {state}, so there is no key to send. {remedy}",
+                source=source,
+                state=Wording("empty") if value else Wording("not set"),
+                remedy=remedy,
+            )
         )
     if not valid_key(key):
         return KeyProblem(
-            f"{source} is not a valid key: it contains spaces, line breaks or non-ASCII characters. "
-            f"It was not sent. {remedy}",
+            Wording(
+                "{source} is not a valid key: it contains spaces, line breaks or non-ASCII "
+                "characters. It was not sent. {remedy}",
+                source=source,
+                remedy=remedy,
+            ),
             fault=True,
         )
     return Secret(key)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from thinkaloud.client.json_schema import checked_schema, closed_schema, schema_violation
-from thinkaloud.core.canon import BadOutput, Kind, Refused
+from thinkaloud.core.canon import BadOutput, Kind, Refused, Wording, reason_of
 from thinkaloud.core.canon.requests import OutputFormat
 from thinkaloud.core.catalog.rows import OutputForm, Route
 from thinkaloud.core.transcript import Turn
@@ -32,8 +32,10 @@ def output_schema(shape: OutputShape) -> dict[str, Any]:
         return checked_schema(msgspec.json.schema(shape))
     except TypeError as error:
         raise Refused(
-            f"{shape!r} cannot be the shape of an answer: {str(error).splitlines()[-1]}. Use a dataclass, a "
-            "TypedDict, a msgspec Struct, a Pydantic model or a JSON Schema."
+            "{shape} cannot be the shape of an answer: {reason}. Use a dataclass, a TypedDict, a "
+            "msgspec Struct, a Pydantic model or a JSON Schema.",
+            shape=repr(shape),
+            reason=str(error).splitlines()[-1],
         ) from None
 
 
@@ -51,16 +53,16 @@ def parse_output(turn: Turn, shape: OutputShape) -> Any:
             return shape.model_validate_json(text)
         return msgspec.json.decode(text, type=shape)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise BadOutput(_message(str(error), text)) from None
+        raise BadOutput(wording=_message(Wording.plain(error), text)) from None
 
 
-def output_problem(text: str, schema: dict[str, Any]) -> str:
-    """Return why an answer does not match a schema; empty if it does."""
+def output_problem(text: str, schema: dict[str, Any]) -> Wording | None:
+    """Return why an answer does not match a schema; None if it does."""
     try:
         _checked_value(_without_fence(text), checked_schema(schema))
     except BadOutput as error:
-        return str(error)
-    return ""
+        return error.wording
+    return None
 
 
 def _final_text(turn: Turn) -> str:
@@ -80,30 +82,41 @@ def _checked_value(text: str, schema: dict[str, Any]) -> Any:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadOutput(_message(f"it is not JSON ({error})", text)) from None
+        raise BadOutput(
+            wording=_message(Wording("it is not JSON ({reason})", reason=reason_of(error)), text)
+        ) from None
     if violation := schema_violation(value, schema):
-        raise BadOutput(_message(violation, text))
+        raise BadOutput(wording=_message(violation, text))
     return value
 
 
-def _message(reason: str, text: str) -> str:
+def _message(reason: Wording, text: str) -> Wording:
     excerpt = text if len(text) <= 80 else text[:79] + "…"
-    return f"The answer does not have the requested shape: {reason}. It begins: {excerpt!r}. Ask again."
+    return Wording(
+        "The answer does not have the requested shape: {reason}. It begins: {excerpt}. Ask again.",
+        reason=reason,
+        excerpt=repr(excerpt),
+    )
 
 
 def fit_output(
     route: Route, schema: dict[str, Any], *, tools: bool
-) -> tuple[OutputFormat | None, str, tuple[str, ...]]:
+) -> tuple[OutputFormat | None, str, tuple[Wording, ...]]:
     """Return the format to request, the words to add to the system prompt, and notes."""
     model, provider = route.model, route.provider
     form = min(model.output, provider.output, key=_FORM_RANK.__getitem__)
-    reason = f"{route.model_id} takes no JSON Schema at {provider.name}"
+    reason = Wording("{model_id} takes no JSON Schema at {name}", model_id=route.model_id, name=provider.name)
     if tools and not model.output_with_tools:
-        form, reason = OutputForm.PROMPT, f"{route.model_id} takes no JSON Schema together with tools"
+        form, reason = (
+            OutputForm.PROMPT,
+            Wording("{model_id} takes no JSON Schema together with tools", model_id=route.model_id),
+        )
     if form is OutputForm.SCHEMA and provider.output_closed and not closed_schema(schema):
         form, reason = (
             OutputForm.PROMPT,
-            f"{provider.name} takes no JSON Schema with objects that may have other fields",
+            Wording(
+                "{name} takes no JSON Schema with objects that may have other fields", name=provider.name
+            ),
         )
     if form is OutputForm.SCHEMA:
         return OutputFormat(schema), "", ()
@@ -111,5 +124,5 @@ def fit_output(
         "Write your final answer as one JSON value and nothing else. It must match this JSON Schema:\n"
         f"{msgspec.json.encode(schema).decode()}"
     )
-    note = f"{reason}, so the system prompt asks for it."
+    note = Wording("{reason}, so the system prompt asks for it.", reason=reason)
     return OutputFormat() if form is OutputForm.JSON else None, instruction, (note,)

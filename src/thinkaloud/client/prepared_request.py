@@ -14,7 +14,7 @@ from thinkaloud.client.files import user_message
 from thinkaloud.client.keys import resolve_key
 from thinkaloud.client.output import OutputShape, fit_output, output_schema
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.core.canon import KeyMissing, Refused
+from thinkaloud.core.canon import KeyMissing, Refused, Wording, reason_of
 from thinkaloud.core.canon.requests import (
     ContextMode,
     File,
@@ -82,7 +82,7 @@ class Fallback(msgspec.Struct, frozen=True):
     """
 
     refusal: str
-    note: str
+    note: Wording
     request: Request | None = None
     """The request to send instead; None to raise `ThinkingNotOffered` with the note."""
 
@@ -92,7 +92,7 @@ class PreparedRequest(msgspec.Struct, frozen=True):
 
     route: Route
     request: Request
-    notes: tuple[str, ...] = ()
+    notes: tuple[Wording, ...] = ()
     """That the model is retired, and the settings that it cannot honour, one sentence each."""
     prefix: str = ""
     """Fingerprint of the conversation, stored with the answer."""
@@ -114,7 +114,9 @@ def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
     except ValueError:
         levels = ", ".join(ThinkingLevel)
         raise Refused(
-            f"Invalid thinking level: {thinking!r}. Use one of {levels}, or a number of tokens."
+            "Invalid thinking level: {thinking}. Use one of {levels}, or a number of tokens.",
+            thinking=repr(thinking),
+            levels=levels,
         ) from None
 
 
@@ -166,7 +168,7 @@ def prepare(
         effort=parameters.effort,
     )
     output: OutputFormat | None = None
-    output_notes: tuple[str, ...] = ()
+    output_notes: tuple[Wording, ...] = ()
     if options.shape is not None:
         conversation, output, output_notes = _with_output(conversation, route, options.shape)
     build_options = BuildOptions(
@@ -206,14 +208,18 @@ def _thinking_setting(model: str, thinking: str | int | None) -> ThinkingSetting
 
 def _with_accepted_tools(
     conversation: Context, route: Route, options: Options
-) -> tuple[Context, tuple[str, ...]]:
+) -> tuple[Context, tuple[Wording, ...]]:
     """Leave the tools out if the provider takes none for this model."""
     if not conversation.tools or route.provider.name not in route.model.tools_refused_at:
         return conversation, ()
-    reason = f"{route.model_id} takes no tools at {route.provider.name}"
+    reason = Wording("{model_id} takes no tools at {name}", model_id=route.model_id, name=route.provider.name)
     if options.tool_choice not in _FREE_CHOICES:
-        raise Refused(f"{reason}, so none can be forced. Nothing was sent. Choose another model.")
-    return msgspec.structs.replace(conversation, tools=()), (f"{reason}, so none were offered.",)
+        raise Refused(
+            "{reason}, so none can be forced. Nothing was sent. Choose another model.", reason=reason
+        )
+    return msgspec.structs.replace(conversation, tools=()), (
+        Wording("{reason}, so none were offered.", reason=reason),
+    )
 
 
 def checked_sampling(settings: Sampling) -> Sampling:
@@ -222,12 +228,12 @@ def checked_sampling(settings: Sampling) -> Sampling:
     try:
         return msgspec.convert(values, Sampling)
     except msgspec.ValidationError as error:
-        raise Refused(f"Invalid sampling parameter: {error}. Correct it.") from None
+        raise Refused("Invalid sampling parameter: {reason}. Correct it.", reason=reason_of(error)) from None
 
 
 def _with_output(
     conversation: Context, route: Route, shape: OutputShape
-) -> tuple[Context, OutputFormat | None, tuple[str, ...]]:
+) -> tuple[Context, OutputFormat | None, tuple[Wording, ...]]:
     """Ask for an answer of this shape: in the request, in the system prompt, or both."""
     output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
     system = "\n\n".join(text for text in (conversation.system, instruction) if text)
@@ -252,8 +258,9 @@ def _with_options(conversation: Context, options: Options) -> Context:
         own, given = getattr(conversation, name), getattr(options, name)
         if own and given and own != given:
             raise Refused(
-                f"The conversation and the options differ in `{name}`. Set it in one of them. "
-                "Nothing was sent."
+                "The conversation and the options differ in `{name}`. Set it in one of them. Nothing "
+                "was sent.",
+                name=name,
             )
     return msgspec.structs.replace(
         conversation,
@@ -268,15 +275,25 @@ def fallbacks_for(route: Route, request: Request, *, warn: bool) -> tuple[Fallba
     fallbacks = []
     if provider.display_refusal and thinking.display:
         shown_nothing = msgspec.structs.replace(thinking, display="")
-        note = f"{provider.name} returns no thoughts to this account, so the question was asked without them."
+        note = Wording(
+            "{name} returns no thoughts to this account, so the question was asked without them.",
+            name=provider.name,
+        )
         fallbacks.append(Fallback(provider.display_refusal, note, _with_thinking(request, shown_nothing)))
     if provider.thinking_refusal and (thinking.toggle or thinking.effort):
-        note = f"Thinking is on, but {route.model_id} does not support thinking at {provider.name}."
+        note = Wording(
+            "Thinking is on, but {model_id} does not support thinking at {name}.",
+            model_id=route.model_id,
+            name=provider.name,
+        )
         if warn:
             without_thinking = ThinkingParameters(max_tokens=thinking.max_tokens)
-            note, instead = f"{note} It was asked without.", _with_thinking(request, without_thinking)
+            note, instead = (
+                Wording("{note} It was asked without.", note=note),
+                _with_thinking(request, without_thinking),
+            )
         else:
-            note, instead = f"{note} Turn thinking off, or choose another model.", None
+            note, instead = Wording("{note} Turn thinking off, or choose another model.", note=note), None
         fallbacks.append(Fallback(provider.thinking_refusal, note, instead))
     return tuple(fallbacks)
 

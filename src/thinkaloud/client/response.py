@@ -16,7 +16,7 @@ import msgspec
 
 from thinkaloud.client.errors import ConnectionLost, Stalled, limit_exceeded
 from thinkaloud.client.retry import Timeouts
-from thinkaloud.core.canon import BadFrame, ProviderFault
+from thinkaloud.core.canon import BadFrame, ProviderFault, Wording
 from thinkaloud.core.wire.frames import KIB, MIB
 
 if TYPE_CHECKING:
@@ -71,7 +71,11 @@ class Inflater:
         while data or len(pieces[-1]) == _STEP_BYTES:  # a full step may have left more output
             if self._bytes_out >= limit:
                 self.fault = limit_exceeded(
-                    f"a body that expands to {self._limits.inflate_ratio} times its size, in bytes,", limit
+                    Wording(
+                        "a body that expands to {inflate_ratio} times its size, in bytes,",
+                        inflate_ratio=self._limits.inflate_ratio,
+                    ),
+                    limit,
                 )
             else:
                 pieces.append(self._inflate_step(data, min(limit - self._bytes_out, _STEP_BYTES)))
@@ -264,7 +268,7 @@ class ResponseStream:
         if len(chunk) <= self._bytes_left:
             self._bytes_left -= len(chunk)
             return chunk
-        self._fault = limit_exceeded("the response in bytes", self._body_limit)
+        self._fault = limit_exceeded(Wording("the response in bytes"), self._body_limit)
         within, self._bytes_left = chunk[: self._bytes_left], 0
         if within:
             return within
@@ -274,20 +278,25 @@ class ResponseStream:
     def _break_error(self) -> ProviderFault:
         if self._stalled_s is None:
             return ConnectionLost(
-                f"The connection to {self._provider_name} was lost before the response was complete. "
-                "The text received so far is kept; retry for the rest."
+                "The connection to {provider_name} was lost before the response was complete. The "
+                "text received so far is kept; retry for the rest.",
+                provider_name=self._provider_name,
             )
         return Stalled(
-            f"{self._provider_name} sent nothing for {self._stalled_s:g} s, so the connection was closed. "
-            "The text received so far is kept; retry, or raise idle_s in Timeouts (`thinkaloud serve "
-            "--idle-timeout`) if the model needs longer."
+            "{provider_name} sent nothing for {stalled_s} s, so the connection was closed. The text "
+            "received so far is kept; retry, or raise idle_s in Timeouts (`thinkaloud serve "
+            "--idle-timeout`) if the model needs longer.",
+            provider_name=self._provider_name,
+            stalled_s=f"{self._stalled_s:g}",
         )
 
     def _no_progress_error(self) -> ProviderFault:
         return Stalled(
-            f"{self._provider_name} kept the connection open for {self._timeouts.progress_s:g} s without an "
-            "event, so it was closed. The text received so far is kept; retry, or raise progress_s in "
-            "Timeouts (`thinkaloud serve --progress-timeout`) if the model needs longer."
+            "{provider_name} kept the connection open for {progress_s} s without an event, so it was "
+            "closed. The text received so far is kept; retry, or raise progress_s in Timeouts "
+            "(`thinkaloud serve --progress-timeout`) if the model needs longer.",
+            provider_name=self._provider_name,
+            progress_s=f"{self._timeouts.progress_s:g}",
         )
 
     def _mark_stalled(self) -> None:

@@ -29,7 +29,11 @@ def set_value(text: str, key: str, value: Value) -> str:
             table[part] = _new_table(document, is_parent=part != tables[-1])
         table = table[part]
         if not isinstance(table, MutableMapping):
-            raise Refused(f"{key} cannot be set, because {part} is a value in the file and not a table.")
+            raise Refused(
+                "{key} cannot be set, because {part} is a value in the file and not a table.",
+                key=key,
+                part=part,
+            )
     table[name] = value
     return _text_of(document, key)
 
@@ -54,7 +58,8 @@ def _text_of(document: "TOMLDocument", key: str) -> str:
     # The file may hold the person's keys: what another reader would read differently is not written.
     if tomllib.loads(text) != document.unwrap():
         raise Refused(
-            f"{key} cannot be changed by a command the way it is written in the file. Edit the file instead."
+            "{key} cannot be changed by a command the way it is written in the file. Edit the file instead.",
+            key=key,
         )
     return text
 

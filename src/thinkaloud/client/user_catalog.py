@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
-from thinkaloud.core.canon import BadCatalog
+from thinkaloud.core.canon import BadCatalog, Wording
 from thinkaloud.core.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.core.catalog.catalog import FILES
 
@@ -40,8 +40,10 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise BadCatalog(f"{path} cannot be read: {reason}. Correct the file, or move it away.") from None
+        reason = (isinstance(error, OSError) and error.strerror) or Wording("it is not UTF-8 text")
+        raise BadCatalog(
+            "{path} cannot be read: {reason}. Correct the file, or move it away.", path=path, reason=reason
+        ) from None
 
 
 @lru_cache(maxsize=4)

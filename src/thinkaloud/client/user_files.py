@@ -13,18 +13,18 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 
 _REMEDIES = {
-    errno.ENOSPC: "Free some disk space.",
-    errno.EDQUOT: "Free some disk space.",
-    errno.EROFS: "Make the file system writable, or set THINKALOUD_HOME to another folder.",
+    errno.ENOSPC: Wording("Free some disk space."),
+    errno.EDQUOT: Wording("Free some disk space."),
+    errno.EROFS: Wording("Make the file system writable, or set THINKALOUD_HOME to another folder."),
 }
 
 
-def write_remedy(error: OSError) -> str:
+def write_remedy(error: OSError) -> Wording:
     """Return what to do about a file that could not be written."""
-    return _REMEDIES.get(error.errno or 0, "Check the permissions of its folder.")
+    return _REMEDIES.get(error.errno or 0, Wording("Check the permissions of its folder."))
 
 
 def replace_file(path: Path, text: str, *, mode: int | None = None) -> None:
@@ -67,7 +67,12 @@ def _refuse_unwritable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {error.strerror}. {write_remedy(error)}") from None
+        raise Refused(
+            "{path} cannot be written: {reason}. {remedy}",
+            path=path,
+            reason=reason_of(error),
+            remedy=write_remedy(error),
+        ) from None
 
 
 if sys.platform == "win32":

@@ -23,6 +23,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.canon.events import (
     BlockEnded,
@@ -47,7 +48,7 @@ from thinkaloud.importers.source_conversation import (
 
 _MAX_COPIES = 20
 """How often the messages of a conversation may be repeated in its branches, on average."""
-_UNANSWERED = TurnFailed("unanswered", "The imported conversation has no answer to this.")
+_UNANSWERED = TurnFailed.of("unanswered", Wording("The imported conversation has no answer to this."))
 
 
 class _Step(NamedTuple):
@@ -142,8 +143,10 @@ class _ExchangeBuilder:
         self._messages_left -= len(nodes)
         if self._messages_left < 0:
             raise DamagedFile(
-                f"The conversation {self._conversation.id[:80]!r} divides so often that its branches repeat "
-                f"its messages more than {_MAX_COPIES} times. It cannot be imported."
+                "The conversation {id} divides so often that its branches repeat its messages more "
+                "than {max_copies} times. It cannot be imported.",
+                id=repr(self._conversation.id[:80]),
+                max_copies=_MAX_COPIES,
             )
         nodes.reverse()
         index = len(self.exchanges)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from thinkaloud.core.canon import Kind, Refused
+from thinkaloud.core.canon import Kind, Refused, reason_of
 from thinkaloud.core.export.record import SessionRecord, Source, block_kinds, turns_of
 from thinkaloud.core.wire.frames import MIB
 from thinkaloud.importers.exchanges import exchanges_of
@@ -94,7 +94,11 @@ class HistoryFile:
         max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
     ) -> None:
         if format_name and format_name not in FORMAT_NAMES:
-            raise Refused(f"Unknown format {format_name!r}. Use one of: {', '.join(FORMAT_NAMES)}.")
+            raise Refused(
+                "Unknown format {format_name}. Use one of: {format_names}.",
+                format_name=repr(format_name),
+                format_names=", ".join(FORMAT_NAMES),
+            )
         self.format = format_name
         self._file = file
         self._path = path
@@ -110,7 +114,7 @@ class HistoryFile:
         """Yield the sessions. Raises `DamagedFile` with the line of the first error."""
         for conversation in self._conversations():
             if not conversation.id:
-                raise DamagedFile(f"Line {self._unread.line}: the conversation has no id.")
+                raise DamagedFile("Line {line}: the conversation has no id.", line=self._unread.line)
             exchanges = exchanges_of(conversation, self._unread)
             if exchanges:
                 yield _session(self.format, conversation, SessionRecord(exchanges=exchanges))
@@ -142,10 +146,13 @@ class HistoryFile:
             ):
                 return row
         if self.format:
-            raise DamagedFile(f"The file is JSON, but the format {self.format!r} is a database.")
+            raise DamagedFile(
+                "The file is JSON, but the format {format} is a database.", format=repr(self.format)
+            )
         raise UnknownFormat(
             "The format is not known: no part of the file looks like a conversation. Formats: "
-            f"{', '.join(FORMAT_NAMES)}. If the file is in one of them, name its format."
+            "{format_names}. If the file is in one of them, name its format.",
+            format_names=", ".join(FORMAT_NAMES),
         )
 
     def _counted(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -164,7 +171,10 @@ class HistoryFile:
             with zipfile.ZipFile(self._file) as archive:
                 entries = archive.infolist()
                 if len(entries) > MAX_ZIP_ENTRIES:
-                    raise DamagedFile(f"The zip file has more than {MAX_ZIP_ENTRIES:,} entries.")
+                    raise DamagedFile(
+                        "The zip file has more than {max_zip_entries} entries.",
+                        max_zip_entries=f"{MAX_ZIP_ENTRIES:,}",
+                    )
                 histories = [entry for entry in entries if _holds_conversations(entry.filename)]
                 if not histories:
                     raise UnknownFormat("The zip file holds no conversations.json. Import what is in it.")
@@ -174,7 +184,9 @@ class HistoryFile:
                 for entry in histories:
                     yield from self._read_entry(archive, entry)
         except _ZIP_ERRORS as error:
-            raise DamagedFile(f"The zip file is damaged: {error}. Download it again.") from None
+            raise DamagedFile(
+                "The zip file is damaged: {reason}. Download it again.", reason=reason_of(error)
+            ) from None
 
     def _check_unpacked_size(self, entries: Iterable[zipfile.ZipInfo]) -> None:
         """Refuse a zip file that unpacks to too much. No entry gives more than the size that it states."""
@@ -182,27 +194,35 @@ class HistoryFile:
         packed_bytes = self._file.seek(0, os.SEEK_END)
         if unpacked_bytes > self._max_unpacked_bytes:
             raise DamagedFile(
-                f"The conversations in the zip file have {unpacked_bytes // MIB:,} MiB. "
-                f"The limit is {self._max_unpacked_bytes // MIB:,} MiB."
+                "The conversations in the zip file have {unpacked_bytes} MiB. The limit is "
+                "{max_unpacked_bytes} MiB.",
+                unpacked_bytes=f"{unpacked_bytes // MIB:,}",
+                max_unpacked_bytes=f"{self._max_unpacked_bytes // MIB:,}",
             )
         if unpacked_bytes > max(_RATIO_FREE_BYTES, packed_bytes * MAX_UNPACKED_RATIO):
             raise DamagedFile(
-                f"The conversations in the zip file are more than {MAX_UNPACKED_RATIO} times as large as the "
-                "zip file. Unpack it first."
+                "The conversations in the zip file are more than {max_unpacked_ratio} times as large "
+                "as the zip file. Unpack it first.",
+                max_unpacked_ratio=MAX_UNPACKED_RATIO,
             )
 
     def _read_entry(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[SourceConversation]:
         if entry.flag_bits & 1:
-            raise DamagedFile(f"{entry.filename[:80]} in the zip file is encrypted. Unpack it first.")
+            raise DamagedFile(
+                "{filename} in the zip file is encrypted. Unpack it first.", filename=entry.filename[:80]
+            )
         if entry.compress_type not in _ZIP_METHODS:
             raise DamagedFile(
-                f"{entry.filename[:80]} in the zip file is packed in an unusual way. Unpack it first."
+                "{filename} in the zip file is packed in an unusual way. Unpack it first.",
+                filename=entry.filename[:80],
             )
         try:
             with archive.open(entry) as file:
                 yield from self._read_json(cast(BinaryIO, file))
         except DamagedFile as error:
-            raise DamagedFile(f"{entry.filename[:80]} in the zip file: {error}") from None
+            raise DamagedFile(
+                "{filename} in the zip file: {reason}", filename=entry.filename[:80], reason=reason_of(error)
+            ) from None
 
     def _read_database(self) -> Iterator[SourceConversation]:
         if self._path is None:
@@ -214,23 +234,23 @@ class HistoryFile:
                 row = next((row for row in DATABASE_FORMATS if row.recognises(connection)), None)
                 if row is None or self.format not in ("", row.name):
                     raise UnknownFormat(
-                        "The database is no log of a known program. Formats of databases: "
-                        f"{', '.join(row.name for row in DATABASE_FORMATS)}."
+                        "The database is no log of a known program. Formats of databases: {names}.",
+                        names=", ".join(row.name for row in DATABASE_FORMATS),
                     )
                 self.format = row.name
                 yield from row.read(connection, self._unread)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise DamagedFile(f"The database cannot be read: {error}.") from None
+            raise DamagedFile("The database cannot be read: {reason}.", reason=reason_of(error)) from None
 
 
 def open_history(path: Path, format_name: str = "") -> tuple[BinaryIO, HistoryFile]:
     """Open a file. Only a regular file is opened, so that a pipe or a device does not block."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise Refused(f"{path} is not a regular file.")
+            raise Refused("{path} is not a regular file.", path=path)
         file = path.open("rb")
     except OSError as error:
-        raise Refused(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise Refused("Cannot read {path}: {reason}.", path=path, reason=reason_of(error)) from None
     return file, HistoryFile(file, format_name=format_name, path=path)
 
 

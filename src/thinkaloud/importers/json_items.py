@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.wire import BOM, repaired_json
 from thinkaloud.core.wire.frames import MIB
 
@@ -50,15 +50,16 @@ def read_items(file: BinaryIO) -> Iterator[Item]:
         return _ListScanner(file, head).items()
     if start and not start.startswith(b"{"):
         raise UnknownFormat(
-            f"The file begins with {start.decode(errors='replace')!r}, so it is neither JSON nor a zip file "
-            "nor a database of a known program."
+            "The file begins with {start}, so it is neither JSON nor a zip file nor a database of a "
+            "known program.",
+            start=repr(start.decode(errors="replace")),
         )
     return _read_lines_or_object(file, head)
 
 
-def damaged(line: int, problem: str) -> DamagedFile:
+def damaged(line: int, problem: Wording) -> DamagedFile:
     """Return the error about a line."""
-    return DamagedFile(f"Line {line}: {problem}")
+    return DamagedFile("Line {line}: {reason}", line=line, reason=problem)
 
 
 def decode_item(data: bytes, line: int) -> Item:
@@ -67,7 +68,9 @@ def decode_item(data: bytes, line: int) -> Item:
     try:
         return Item(line, msgspec.json.decode(data), len(data))
     except RecursionError:
-        raise damaged(line, f"the JSON is nested more than {MAX_DEPTH} levels deep.") from None
+        raise damaged(
+            line, Wording("the JSON is nested more than {max_depth} levels deep.", max_depth=MAX_DEPTH)
+        ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         problem = error
     repaired = repaired_json(data)
@@ -85,7 +88,10 @@ def _decode_error(data: bytes, line: int, problem: str) -> DamagedFile:
     before = data[:end]
     column = end - (before.rfind(b"\n") + 1) + 1
     reason = _BYTE_POSITION.sub("", problem).removeprefix("JSON is malformed: ")
-    return damaged(line + before.count(b"\n"), f"this is not valid JSON at column {column}: {reason}.")
+    return damaged(
+        line + before.count(b"\n"),
+        Wording("this is not valid JSON at column {column}: {reason}.", column=column, reason=reason),
+    )
 
 
 def _read_lines_or_object(file: BinaryIO, head: bytes) -> Iterator[Item]:
@@ -93,7 +99,7 @@ def _read_lines_or_object(file: BinaryIO, head: bytes) -> Iterator[Item]:
     lines = _lines(file, head)
     number, first = next(((number, line) for number, line in lines if line.strip()), (1, b""))
     if not first:
-        raise damaged(1, "the file is empty.")
+        raise damaged(1, Wording("the file is empty."))
     try:
         item = decode_item(first, number)
     except DamagedFile:
@@ -134,7 +140,10 @@ def _lines(file: BinaryIO, head: bytes) -> Iterator[tuple[int, bytes]]:
 def _too_large(line: int) -> DamagedFile:
     return damaged(
         line,
-        f"one item has more than {MAX_ITEM_BYTES // MIB} MiB. Split the file, or remove that item.",
+        Wording(
+            "one item has more than {max_item_bytes} MiB. Split the file, or remove that item.",
+            max_item_bytes=MAX_ITEM_BYTES // MIB,
+        ),
     )
 
 
@@ -159,7 +168,8 @@ class _ListScanner:
                 return
             if self._data[start : start + 1] != b"{" or between != separator:
                 raise damaged(
-                    self._line_of(start), "the list must hold objects, separated by commas, and nothing else."
+                    self._line_of(start),
+                    Wording("the list must hold objects, separated by commas, and nothing else."),
                 )
             start = self._find_end(start)
             yield decode_item(self._data[start : self._position], self._line_of(start))
@@ -193,7 +203,8 @@ class _ListScanner:
             depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
             if depth > MAX_DEPTH:
                 raise damaged(
-                    self._line_of(token.start()), f"the JSON is nested more than {MAX_DEPTH} levels deep."
+                    self._line_of(token.start()),
+                    Wording("the JSON is nested more than {max_depth} levels deep.", max_depth=MAX_DEPTH),
                 )
         return start
 
@@ -202,7 +213,7 @@ class _ListScanner:
         if not chunk:
             raise damaged(
                 self._line_of(len(self._data.rstrip())),
-                "the file ends here, before its list is complete. Download or copy it again.",
+                Wording("the file ends here, before its list is complete. Download or copy it again."),
             )
         self._data += chunk
 
@@ -217,7 +228,7 @@ class _ListScanner:
         while True:
             if rest := self._data[end:].strip():
                 line = self._line_of(self._data.index(rest, end))
-                raise damaged(line, "the file goes on after the end of its list.")
+                raise damaged(line, Wording("the file goes on after the end of its list."))
             self._drop(len(self._data))
             end = 0
             if not (chunk := self._file.read(_CHUNK_BYTES)):

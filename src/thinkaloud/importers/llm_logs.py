@@ -79,7 +79,9 @@ def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
             continue
         columns = connection.execute(f'PRAGMA table_xinfo("{name}")').fetchall()
         if any(hidden for *_, hidden in columns):
-            raise DamagedFile(f"The table {name} of the database has computed columns, which no log has.")
+            raise DamagedFile(
+                "The table {name} of the database has computed columns, which no log has.", name=name
+            )
         present = {column for _, column, *_ in columns}
         tables[name] = tuple(column for column in _COLUMNS[name].split() if column in present)
     return tables
@@ -111,7 +113,8 @@ class _LogDatabase:
             self._bytes_left -= sum(len(value) for value in row if isinstance(value, str | bytes))
             if self._bytes_left < 0:
                 raise DamagedFile(
-                    f"One conversation of the database has more than {MAX_ITEM_BYTES // MIB} MiB."
+                    "One conversation of the database has more than {max_item_bytes} MiB.",
+                    max_item_bytes=MAX_ITEM_BYTES // MIB,
                 )
             yield dict(zip(columns, row, strict=True))
 

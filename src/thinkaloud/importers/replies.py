@@ -22,6 +22,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.dialects import Reader
 from thinkaloud.core.transcript import fold
@@ -118,7 +119,7 @@ class ReplyBuilder:
 
     def fail(self, message: str, at_ms: int | None = None) -> SourceReply:
         """Return the reply as one that failed."""
-        return SourceReply((*self._events, (TurnFailed("failed", message), at_ms)))
+        return SourceReply((*self._events, (TurnFailed.of("failed", Wording.plain(message)), at_ms)))
 
     @property
     def empty(self) -> bool:

@@ -12,6 +12,16 @@ export type SealForm = "signature" | "redacted" | "encrypted" | "item" | "messag
 export type Finish = "stop" | "length" | "tool_calls" | "refusal" | "cancelled" | "unknown";
 
 /**
+ * An English text with `{name}` for each of its fields. A field may be a wording itself.
+ *
+ * `str()` gives the English text. As JSON it is `{"template": ..., "fields": {...}}`.
+ */
+export interface Wording {
+  template: string;
+  fields?: Record<string, string | Wording>;
+}
+
+/**
  * Opaque continuation data.
  *
  * It is sent back unread, byte for byte, and only to the dialect and model that issued it.
@@ -129,6 +139,7 @@ export interface NoticeGiven {
   code: string;
   text?: string;
   block?: number | null;
+  wording?: Wording | null;
 }
 
 /** A call waits until a person approves it. */
@@ -180,6 +191,7 @@ export interface TurnFailed {
   message?: string;
   status?: number;
   after_ms?: number | null;
+  wording?: Wording | null;
 }
 
 export type Event =

@@ -5,6 +5,7 @@
  */
 
 import type { ViewContext } from "./context.js";
+import type { Wording } from "./events.js";
 import { connectionLost, type ThinkingState } from "./state.js";
 import type { ThinkingTime } from "./timing.js";
 import type { Block, Ending, Turn } from "./turn.js";
@@ -62,12 +63,15 @@ function interruption(turn: Turn): string {
   return (turn.outcome && ENDING_WORDS[turn.outcome.ending]) || "interrupted";
 }
 
+/** Says a text of the gateway in another language. */
+export type Translate = (text: string, wording?: Wording | null) => string;
+
 /** What to tell a person about how the turn ended; it is said whether or not any thinking is shown. */
-export function notice(turn: Turn, words: Words): string {
+export function notice(turn: Turn, words: Words, translate: Translate = (text) => text): string {
   if (!turn.outcome) return "";
-  const { ending, cause, message } = turn.outcome;
+  const { ending, cause, message, wording } = turn.outcome;
   const key = `notice.${connectionLost(turn) ? "connection_lost" : (ENDING_WORDS[ending] ?? ending)}`;
-  const reason = message || cause;
+  const reason = translate(message, wording) || cause;
   // A failure without a reason is said by the label alone, and an answer needs no words.
   return words.has(key) && (reason || ending !== "failed") ? words.say(key, { reason }) : "";
 }

@@ -47,8 +47,8 @@ const CHANGES: { [Type in Event["type"]]: Change<Type> } = {
     endTurn(turn, event, atMs, { ending: endingOf(turn, finish), cause: said || finish, message: "" });
   },
   "turn.failed"(turn, event, atMs) {
-    const { code, message = "" } = event;
-    endTurn(turn, event, atMs, { ending: code === "cut_off" ? code : "failed", cause: code, message });
+    const { code, message = "", wording = null } = event;
+    endTurn(turn, event, atMs, { ending: code === "cut_off" ? code : "failed", cause: code, message, wording });
   },
   "block.started"(turn, event, startedMs) {
     const { kind, name = "", call_id: callId = "", assistant_id: assistantId = "" } = event;

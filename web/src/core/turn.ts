@@ -5,7 +5,7 @@
  * of it are joined while it grows, so the hundred-thousandth delta costs what the first did.
  */
 
-import type { Kind, NoticeGiven, Provenance, ReplyEnded, Seal, Usage } from "./events.js";
+import type { Kind, NoticeGiven, Provenance, ReplyEnded, Seal, Usage, Wording } from "./events.js";
 import { blankText } from "./spaces.js";
 
 export type Status = "running" | "done" | "error" | "interrupted";
@@ -25,6 +25,7 @@ export interface Outcome {
   ending: Ending;
   cause: string;
   message: string;
+  wording?: Wording | null;
 }
 
 /** One of the replies that make up a turn. */

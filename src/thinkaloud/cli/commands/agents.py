@@ -14,6 +14,7 @@ from thinkaloud.cli.output.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.settings import user_agents
+from thinkaloud.core.canon import Wording
 from thinkaloud.surfaces.terminal import clean
 
 
@@ -42,14 +43,16 @@ def run_agents(options: argparse.Namespace) -> int:
         ]
         print_json({"agents": agents, "tools": tools})
         return EXIT_OK
-    agent_rows = [("agent", "model", "tools", "assistants")]
+    agent_rows = []
     for key, row in file.agents.items():
         agent_rows.append((key, row.model, " ".join(row.tools) or "-", " ".join(row.assistants) or "-"))
     tool_rows = [(tool.name, tool.source, "yes" if tool.approval else "-") for tool in tools]
     with paged():
-        print_columns(agent_rows)
+        print_columns(
+            agent_rows, (Wording("agent"), Wording("model"), Wording("tools"), Wording("assistants"))
+        )
         print()
-        print_columns([("tool", "from", "asks first"), *tool_rows])
+        print_columns(tool_rows, (Wording("tool"), Wording("from"), Wording("asks first")))
     print(clean(f"Add your own agents and tools to {file.path}"), file=sys.stderr)
     return EXIT_OK
 

@@ -13,17 +13,18 @@ from thinkaloud.cli.output.console import (
     SHOW_KEY,
     STDIN,
     add_language_option,
+    invalid_value,
     not_utf8_text,
     positive,
     read_chunks,
 )
 from thinkaloud.cli.settings import user_config
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.surfaces.plain import ShowThinking
 
 MAX_PROMPT_BYTES = 8_000_000
 """A gateway accepts requests of 10 MiB, and JSON escapes make a prompt longer. No model reads as much."""
-_MISSING = (
+_MISSING = Wording(
     "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
     "thinkaloud ask what is 2+2"
 )
@@ -165,7 +166,7 @@ def _session_name(text: str) -> str:
     """Parse the name of a session, for argparse. An empty one, of an unset variable, names none."""
     if text.strip():
         return text
-    raise argparse.ArgumentTypeError("the name of the session is empty. Leave the option out for a new one")
+    raise invalid_value("the name of the session is empty. Leave the option out for a new one")
 
 
 def run_ask(options: argparse.Namespace) -> int:
@@ -194,13 +195,13 @@ def read_prompt(words: list[str]) -> str:
     """
     question = " ".join(word for word in words if word != STDIN)
     if any("\ud800" <= character <= "\udfff" for character in question):
-        raise Refused(not_utf8_text(question))
+        raise Refused(wording=not_utf8_text(question))
     text = ""
     if STDIN in words or _stdin_holds_text():
         text = _read_stdin().decode(errors="replace")
     parts = [part for part in (text.strip("\n") if question.strip() else text, question) if part.strip()]
     if not parts:
-        raise Refused(_MISSING)
+        raise Refused(wording=_MISSING)
     return "\n\n".join(parts)
 
 
@@ -210,8 +211,10 @@ def _read_stdin() -> bytes:
         content += chunk
         if len(content) > MAX_PROMPT_BYTES:
             raise Refused(
-                f"Standard input has more than {MAX_PROMPT_BYTES:,} bytes, which is the most that a prompt "
-                "may have, so nothing was sent. Send less of it: head -c 1000000 FILE | thinkaloud ask ..."
+                "Standard input has more than {max_prompt_bytes} bytes, which is the most that a "
+                "prompt may have, so nothing was sent. Send less of it: head -c 1000000 FILE | "
+                "thinkaloud ask ...",
+                max_prompt_bytes=f"{MAX_PROMPT_BYTES:,}",
             )
     return bytes(content)
 

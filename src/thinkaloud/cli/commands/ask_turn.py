@@ -36,7 +36,16 @@ from thinkaloud.cli.unsaved import open_unsaved
 from thinkaloud.client.files import user_message
 from thinkaloud.client.json_schema import checked_schema
 from thinkaloud.client.prepared_request import checked_sampling
-from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Event, NoticeGiven, Refused
+from thinkaloud.core.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
+    Entry,
+    Event,
+    NoticeGiven,
+    Refused,
+    Wording,
+    reason_of,
+)
 from thinkaloud.core.canon.requests import Sampling
 from thinkaloud.core.transcript import Block, Ending, apply
 from thinkaloud.core.view import Words
@@ -61,7 +70,7 @@ def ask(prompt: str, options: argparse.Namespace) -> int:
         output.live.leave()
     except TurnNotSaved as error:
         output.finish()
-        return print_error(str(error), EXIT_FAILED)
+        return print_error(error.wording, EXIT_FAILED)
     output.live.remember()
     return output.finish()
 
@@ -176,7 +185,9 @@ def _keeps_turns(options: argparse.Namespace) -> bool:
         return True
     install = install_command("server")
     if options.session:
-        raise Refused(f"Sessions need the extra [server], which is not installed. Run: {install}")
+        raise Refused(
+            "Sessions need the extra [server], which is not installed. Run: {install}", install=install
+        )
     note = database_path().with_name(_NOTE_FILE)
     if not note.exists():
         with suppress(OSError):  # a home that cannot be written gets the note each time
@@ -207,12 +218,14 @@ def _output_schema_of(options: argparse.Namespace) -> dict[str, Any] | None:
     """Return the JSON Schema that the answer must match, if there is one."""
     if not options.schema:
         return None
-    data = read_bytes(options.schema, "a JSON Schema")
+    data = read_bytes(options.schema, Wording("a JSON Schema"))
     try:
         schema = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(
-            f"Invalid value for --schema: {options.schema} is not a JSON Schema: {error}."
+            "Invalid value for --schema: {schema} is not a JSON Schema: {reason}.",
+            schema=options.schema,
+            reason=reason_of(error),
         ) from None
     checked_schema(schema)
     return schema
@@ -225,7 +238,9 @@ def _extra_field(text: str) -> tuple[str, object]:
             return name, msgspec.json.decode(value)
     except (msgspec.MsgspecError, RecursionError):
         pass
-    raise Refused(f"Invalid value for --extra: {text!r}. Write NAME=JSON, for example top_k=40.")
+    raise Refused(
+        "Invalid value for --extra: {text}. Write NAME=JSON, for example top_k=40.", text=repr(text)
+    )
 
 
 class _ShownTurn:
@@ -347,6 +362,8 @@ def _with_place(error: GatewayRefusal, client: GatewayClient) -> Refused:
     if error.code != "key_missing" or client.address == INSIDE:
         return error
     return Refused(
-        f"{error} The gateway at {client.address} answers, with its own environment: set the key there, "
-        "or add --no-save to ask from here."
+        "{reason} The gateway at {address} answers, with its own environment: set the key there, or "
+        "add --no-save to ask from here.",
+        reason=reason_of(error),
+        address=client.address,
     )

@@ -13,11 +13,11 @@ import msgspec
 
 from thinkaloud.cli.gateway_client import add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway_client.find import LATEST, find_session
-from thinkaloud.cli.output.console import EXIT_OK, chosen_colours
+from thinkaloud.cli.output.console import EXIT_OK, chosen_colours, fill_help
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.view import LOCALES
 from thinkaloud.surfaces.chat.backend import INSIDE
 
@@ -56,7 +56,9 @@ class WaitingFile:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
             raise Refused(
-                f"Cannot read the questions that wait in {self._path}: {error}. Repair or remove the file."
+                "Cannot read the questions that wait in {path}: {reason}. Repair or remove the file.",
+                path=self._path,
+                reason=reason_of(error),
             ) from None
 
 
@@ -99,13 +101,14 @@ def add_chat_options(parser: argparse.ArgumentParser) -> None:
         "-s", "--session", default="", metavar="SESSION", help="show a session: its id, or the start of it"
     )
     add_server_options(parser)
-    add_option(
+    option = add_option(
         "--language",
         "--lang",
         default="",
         metavar="L",
-        help=f"language: {' or '.join(LOCALES)} (default: your preference)",
+        help="language: %(languages)s (default: your preference)",
     )
+    fill_help(option, languages=" or ".join(LOCALES))
 
 
 def run_chat(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from thinkaloud.cli.output.console import EXIT_OK
-from thinkaloud.cli.parser import CommandNode, build_parser, command_nodes
+from thinkaloud.cli.parser import CommandNode, build_parser, command_nodes, help_text
 from thinkaloud.core.canon import Refused
 
 _KINDS = {
@@ -58,7 +58,7 @@ def run_completion(options: argparse.Namespace) -> int:
             print(f"{value}\t{description}")
         return EXIT_OK
     if not options.shell:
-        raise Refused(f"Name a shell: {', '.join(_SCRIPTS)}.")
+        raise Refused("Name a shell: {scripts}.", scripts=", ".join(_SCRIPTS))
 
     nodes = list(command_nodes(build_parser(COMMANDS, None, "")))
     print("\n".join(_SCRIPTS[options.shell](nodes)))
@@ -202,7 +202,7 @@ def _described_words(node: CommandNode) -> Iterator[tuple[str, str]]:
 
 def _help(action: argparse.Action) -> str:
     """Return the help text of an option up to its first end of a clause."""
-    return (action.help or "").split(";")[0].split(" (default")[0].replace("%%", "%")
+    return help_text(action).split(";")[0].split(" (default")[0]
 
 
 def _quote(text: str) -> str:

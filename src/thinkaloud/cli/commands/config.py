@@ -4,12 +4,11 @@ import argparse
 import sys
 
 from thinkaloud.cli.output.console import EXIT_OK, add_json_option, in_users_language, print_error, print_json
-from thinkaloud.cli.output.portuguese import translate_setting
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.output.words import command_words
-from thinkaloud.cli.parser import add_actions, unknown_name
+from thinkaloud.cli.parser import add_actions, with_suggestion
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.surfaces.terminal import clean
 
 
@@ -48,19 +47,20 @@ def run_show(options: argparse.Namespace) -> int:
     if options.json:
         print_json(config.values)
         return EXIT_OK
-    rows = [("setting", "value", "meaning")]
-    portuguese = config.language == "pt-BR"
+    rows = []
     for key, setting in SETTINGS.items():
         value = config.values.get(key)
         values = setting_values(key)
-        meaning = translate_setting(setting.meaning) if portuguese else setting.meaning
+        meaning = in_users_language(setting.meaning)
         meaning = f"{meaning}: {', '.join(values)}" if values else meaning
         rows.append((key, "-" if value is None else _shown(value), meaning))
-    print_columns(rows)
+    print_columns(rows, (Wording("setting"), Wording("value"), Wording("meaning")))
     for problem in config.problems:
         print_error(problem)
     if unknown := file.unknown_keys():
-        text = in_users_language(f"Unknown in {file.path}, and ignored: {', '.join(unknown)}.")
+        text = in_users_language(
+            Wording("Unknown in {path}, and ignored: {keys}.", path=file.path, keys=", ".join(unknown))
+        )
         print(clean(text), file=sys.stderr)
     return EXIT_OK
 
@@ -85,8 +85,9 @@ def run_unset(options: argparse.Namespace) -> int:
 def _known(key: str) -> str:
     if key in SETTINGS:
         return key
-    remedy = "`thinkaloud config show` lists all settings."
-    raise Refused(unknown_name("setting", key, list(SETTINGS), remedy))
+    missing = Wording("There is no setting {key}.", key=repr(key))
+    remedy = Wording("`thinkaloud config show` lists all settings.")
+    raise Refused(wording=with_suggestion(missing, key, list(SETTINGS), remedy))
 
 
 def _shown(value: object) -> str:

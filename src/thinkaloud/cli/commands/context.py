@@ -7,6 +7,7 @@ from thinkaloud.cli.output.console import EXIT_OK, read_bytes
 from thinkaloud.cli.settings import model_name
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.client.user_catalog import load_catalog
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.canon.requests import Request
 from thinkaloud.core.context import ContextMode, SendStatus, UnsupportedThoughts, read_conversation
 from thinkaloud.core.dialects import build_request
@@ -44,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_context(options: argparse.Namespace) -> int:
     """Print the report to stderr and the request body to stdout."""
-    conversation = read_conversation(read_bytes(options.file, "a conversation as JSON"))
+    conversation = read_conversation(read_bytes(options.file, Wording("a conversation as JSON")))
     request_options = Options(
         context_mode=options.mode,
         unsupported=options.unsupported,

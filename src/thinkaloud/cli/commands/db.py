@@ -17,7 +17,7 @@ from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.parser import add_actions
 from thinkaloud.cli.settings import database_path
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.surfaces.terminal import clean
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _run_copy(options: argparse.Namespace) -> int:
         print_json(digests)
         return EXIT_OK
     rows = [(digest.table, f"{digest.rows:,}", digest.sha256) for digest in digests]
-    print_columns([("table", "rows", "SHA-256"), *rows])
+    print_columns(rows, (Wording("table"), Wording("rows"), Wording("SHA-256")))
     total = sum(digest.rows for digest in digests)
     source, target = _name(options.source), _name(options.target)
     print(clean(command_words().text("db_copied", source=source, target=target, n=total)), file=sys.stderr)
@@ -63,7 +63,9 @@ async def _copy(source: str, target: str) -> "list[TableDigest]":
     from thinkaloud.gateway.store.engine.copy import copy_database
 
     if _name(source) == _name(target):
-        raise Refused(f"FROM and TO are the same database: {_name(source)}. Name another one as TO.")
+        raise Refused(
+            "FROM and TO are the same database: {database}. Name another one as TO.", database=_name(source)
+        )
     progress = _CopyProgress()
     with _open_source(source) as conn:
         try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import asdict
 
 from thinkaloud.cli.database import database_url
 from thinkaloud.cli.output.console import (
@@ -19,9 +20,7 @@ from thinkaloud.cli.output.console import (
     in_users_language,
     print_json,
     progress,
-    users_language,
 )
-from thinkaloud.cli.output.portuguese import translate_header
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.client.config import ConfigFile
@@ -30,12 +29,14 @@ from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import home_folder, write_remedy
-from thinkaloud.core.canon import ThinkaloudError
+from thinkaloud.core.canon import ThinkaloudError, Wording, reason_of
 from thinkaloud.extras import EXTRAS, install_command, installed, refuse_missing_extras
 from thinkaloud.gateway.store.engine.disk import disk_problem, disk_remedy
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
 
-OK, NOTE, PROBLEM = "ok", "note", "problem"
+OK, NOTE, PROBLEM = Wording("ok"), Wording("note"), Wording("problem")
+_Found = tuple[Wording, Wording]
+"""The state of what a check found, and what it is."""
 _TRIAL_BYTES = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -43,9 +44,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class Finding(msgspec.Struct, frozen=True):
     """What a check found: the state is `ok`, `note` or `problem`."""
 
-    check: str
-    state: str
-    text: str
+    check: Wording
+    state: Wording
+    text: Wording
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,112 +57,163 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Run all checks and print what they find; fail if there is a problem."""
-    with progress("Checking..."):
+    with progress(Wording("Checking...")):
         findings = [finding for name, check in _CHECKS.items() for finding in _guarded(name, check)]
     if options.json:
-        print_json(findings)
+        print_json([{name: str(text) for name, text in asdict(finding).items()} for finding in findings])
     else:
-        print_columns(list(map(_row, findings)), header=False)
+        print_columns(list(map(_row, findings)))
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
 
 
 def _row(finding: Finding) -> tuple[str, str]:
     """Return the columns of a finding in the user's language, the first as wide as a problem."""
-    state, check, problem = finding.state, finding.check, PROBLEM
-    if users_language() == "pt-BR":
-        state, check, problem = map(translate_header, (state, check, problem))
-    return f"{state:<{len(problem)}}", f"{check}: {in_users_language(finding.text)}"
+    state, check, text = map(in_users_language, (finding.state, finding.check, finding.text))
+    return f"{state:<{len(in_users_language(PROBLEM))}}", f"{check}: {text}"
 
 
-def _guarded(name: str, check: Callable[[], Iterator[tuple[str, str]]]) -> Iterator[Finding]:
+def _guarded(name: Wording, check: Callable[[], Iterator[_Found]]) -> Iterator[Finding]:
     """Yield the findings of a check; an error of the product is a finding too, with its own remedy."""
     try:
         with refuse_missing_extras():
             for state, text in check():
                 yield Finding(name, state, text)
     except ThinkaloudError as error:
-        yield Finding(name, PROBLEM, str(error))
+        yield Finding(name, PROBLEM, error.wording)
 
 
-def _check_home() -> Iterator[tuple[str, str]]:
+def _check_home() -> Iterator[_Found]:
     folder = home_folder()
     if not folder.exists():
         parent = next((one for one in folder.parents if one.exists()), folder)
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-            yield NOTE, f"{folder} does not exist yet. It is created when something is stored."
+            yield (
+                NOTE,
+                Wording(
+                    "{folder} does not exist yet. It is created when something is stored.", folder=folder
+                ),
+            )
         else:
             yield (
                 PROBLEM,
-                f"{folder} does not exist, and it cannot be created in {parent}. Set THINKALOUD_HOME to a "
-                "folder that you can write, or ask with --no-save.",
+                Wording(
+                    "{folder} does not exist, and it cannot be created in {parent}. Set "
+                    "THINKALOUD_HOME to a folder that you can write, or ask with --no-save.",
+                    folder=folder,
+                    parent=parent,
+                ),
             )
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield PROBLEM, f"{folder} cannot be read and written. Run: chmod u+rwx {folder}"
+        yield (
+            PROBLEM,
+            Wording("{folder} cannot be read and written. Run: chmod u+rwx {folder}", folder=folder),
+        )
     else:
         try:
             with tempfile.TemporaryFile(dir=folder) as file:  # only a write shows that the disk is full
                 file.write(bytes(_TRIAL_BYTES))
         except OSError as error:
-            yield PROBLEM, f"{folder} cannot be written: {error.strerror}. {write_remedy(error)}"
+            yield (
+                PROBLEM,
+                Wording(
+                    "{folder} cannot be written: {reason}. {remedy}",
+                    folder=folder,
+                    reason=reason_of(error),
+                    remedy=write_remedy(error),
+                ),
+            )
         else:
-            yield OK, f"{folder} can be read and written."
+            yield OK, Wording("{folder} can be read and written.", folder=folder)
 
 
-def _check_settings() -> Iterator[tuple[str, str]]:
+def _check_settings() -> Iterator[_Found]:
     file = ConfigFile()
     config = file.read()
     if unknown := file.unknown_keys():
         yield (
             NOTE,
-            f"{file.path} has settings that this version does not know: {', '.join(unknown)}. Correct or "
-            "remove them; `thinkaloud config show` lists all settings.",
+            Wording(
+                "{path} has settings that this version does not know: {unknown}. Correct or remove "
+                "them; `thinkaloud config show` lists all settings.",
+                path=file.path,
+                unknown=", ".join(unknown),
+            ),
         )
     for problem in config.problems:
         yield PROBLEM, problem
     if not file.path.exists():
-        yield OK, f"{file.path} does not exist, so every setting has its default."
+        yield OK, Wording("{path} does not exist, so every setting has its default.", path=file.path)
     elif not config.problems:
-        yield OK, f"{file.path} is valid, with {len(config.values)} settings."
-    yield OK, f"The language is {config.language}."
+        yield OK, Wording("{path} is valid, with {count} settings.", path=file.path, count=len(config.values))
+    yield OK, Wording("The language is {language}.", language=config.language)
 
 
-def _check_catalog_and_agents() -> Iterator[tuple[str, str]]:
+def _check_catalog_and_agents() -> Iterator[_Found]:
     catalog = load_catalog()
-    yield OK, f"The catalog has {len(catalog.models)} models at {len(catalog.providers)} providers."
-    yield OK, f"There are {len(user_agents().agents)} agents."
+    yield (
+        OK,
+        Wording(
+            "The catalog has {count} models at {providers_count} providers.",
+            count=len(catalog.models),
+            providers_count=len(catalog.providers),
+        ),
+    )
+    yield OK, Wording("There are {count} agents.", count=len(user_agents().agents))
 
 
-def _check_credentials() -> Iterator[tuple[str, str]]:
+def _check_credentials() -> Iterator[_Found]:
     path = credentials_path()
     if not path.exists():
-        yield OK, f"{path} does not exist; `thinkaloud keys set PROVIDER` stores a key."
+        yield OK, Wording("{path} does not exist; `thinkaloud keys set PROVIDER` stores a key.", path=path)
     elif os.name == "posix" and path.stat().st_mode & _OTHERS:
-        yield PROBLEM, f"{path} is readable by other users, so no key is read from it. Run: chmod 600 {path}"
+        yield (
+            PROBLEM,
+            Wording(
+                "{path} is readable by other users, so no key is read from it. Run: chmod 600 {path}",
+                path=path,
+            ),
+        )
     else:
-        yield OK, f"{path} can be read only by you."
+        yield OK, Wording("{path} can be read only by you.", path=path)
 
 
-def _check_keys() -> Iterator[tuple[str, str]]:
+def _check_keys() -> Iterator[_Found]:
     sources = {row.name: key_source(row) for row in load_catalog().providers.values() if row.key}
     for name, source in sources.items():
         if source:
-            yield OK, f"{name} has a key ({source}). Check that it works: thinkaloud keys test {name}"
+            yield (
+                OK,
+                Wording(
+                    "{name} has a key ({source}). Check that it works: thinkaloud keys test {name}",
+                    name=name,
+                    source=source,
+                ),
+            )
     if not any(sources.values()):
         yield (
             NOTE,
-            "No provider has a key, so only the built-in model and local servers can be asked. "
-            "Store one: thinkaloud keys set PROVIDER",
+            Wording(
+                "No provider has a key, so only the built-in model and local servers can be asked. "
+                "Store one: thinkaloud keys set PROVIDER"
+            ),
         )
 
 
-def _check_default_model() -> Iterator[tuple[str, str]]:
+def _check_default_model() -> Iterator[_Found]:
     name = model_name()
     route = prepare("", model=name, options=Options(catalog=load_catalog())).route
     require_key(route)
-    yield OK, f"{name}, asked at {route.provider.name}. Another one: thinkaloud config set model MODEL"
+    yield (
+        OK,
+        Wording(
+            "{name}, asked at {provider_name}. Another one: thinkaloud config set model MODEL",
+            name=name,
+            provider_name=route.provider.name,
+        ),
+    )
 
 
-def _check_database() -> Iterator[tuple[str, str]]:
+def _check_database() -> Iterator[_Found]:
     if url := database_url():
         from thinkaloud.gateway.store.engine.postgres import check_postgres
 
@@ -170,7 +222,7 @@ def _check_database() -> Iterator[tuple[str, str]]:
         return
     path = database_path()
     if not path.exists():
-        yield OK, f"{path} does not exist yet. It is created with the first stored turn."
+        yield OK, Wording("{path} does not exist yet. It is created with the first stored turn.", path=path)
         return
     try:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
@@ -180,73 +232,107 @@ def _check_database() -> Iterator[tuple[str, str]]:
             connection.close()
     except sqlite3.Error as error:
         if reason := disk_problem(error, path):
-            yield PROBLEM, f"{path} cannot be checked: {reason}. {disk_remedy(reason)}"
+            remedy = disk_remedy(reason)
+            yield (
+                PROBLEM,
+                Wording(
+                    "{path} cannot be checked: {reason}. {remedy}", path=path, reason=reason, remedy=remedy
+                ),
+            )
             return
         result = str(error)
     if result != "ok":
         yield (
             PROBLEM,
-            f"{path} is damaged or cannot be read: {result}. Stop the gateway, keep a copy of the file, and "
-            "restore a backup, or move the file away to start with an empty one.",
+            Wording(
+                "{path} is damaged or cannot be read: {result}. Stop the gateway, keep a copy of the "
+                "file, and restore a backup, or move the file away to start with an empty one.",
+                path=path,
+                result=result,
+            ),
         )
     elif not os.access(path, os.W_OK):
-        yield PROBLEM, f"{path} cannot be written. Run: chmod u+w {path}"
+        yield PROBLEM, Wording("{path} cannot be written. Run: chmod u+w {path}", path=path)
     else:
-        yield OK, f"{path} is intact, {path.stat().st_size / 1_000_000:.1f} MB."
+        yield (
+            OK,
+            Wording(
+                "{path} is intact, {st_size} MB.", path=path, st_size=f"{path.stat().st_size / 1000000:.1f}"
+            ),
+        )
         yield from _check_shared(path)
 
 
-def _check_shared(path: Path) -> Iterator[tuple[str, str]]:
+def _check_shared(path: Path) -> Iterator[_Found]:
     if (
         os.name == "posix"
         and path.stat().st_mode & stat.S_IROTH
         and path.parent.stat().st_mode & stat.S_IXOTH
     ):
-        yield NOTE, f"{path} is readable by other users of this machine. To keep it private: chmod 600 {path}"
+        yield (
+            NOTE,
+            Wording(
+                "{path} is readable by other users of this machine. To keep it private: chmod 600 {path}",
+                path=path,
+            ),
+        )
 
 
-def _check_gateway() -> Iterator[tuple[str, str]]:
+def _check_gateway() -> Iterator[_Found]:
     holder = lock_holder(lock_path(database_path()))
     if holder is None:
-        yield OK, "No gateway runs for this folder. Start one: thinkaloud serve"
+        yield OK, Wording("No gateway runs for this folder. Start one: thinkaloud serve")
     elif holder.url:
-        yield OK, f"A gateway runs at {holder.url}, process {holder.pid}."
+        yield OK, Wording("A gateway runs at {url}, process {pid}.", url=holder.url, pid=holder.pid)
     else:
-        yield NOTE, f"Process {holder.pid} uses the database. Wait until it ends, or stop it."
+        yield (
+            NOTE,
+            Wording("Process {pid} uses the database. Wait until it ends, or stop it.", pid=holder.pid),
+        )
 
 
-def _check_local_servers() -> Iterator[tuple[str, str]]:
+def _check_local_servers() -> Iterator[_Found]:
     providers = local_providers(load_catalog())
     answers = asyncio.run(connect_all(providers))
     for provider, answered in zip(providers, answers, strict=True):
         if answered:
-            yield OK, f"{provider.name} answers at {provider.base_url}."
+            yield OK, Wording("{name} answers at {base_url}.", name=provider.name, base_url=provider.base_url)
     silent = [provider.name for provider, answered in zip(providers, answers, strict=True) if not answered]
     if silent:
         yield (
             NOTE,
-            f"Not running: {', '.join(silent)}. Start one to ask its models; base_url in your catalog.toml "
-            "sets another address.",
+            Wording(
+                "Not running: {silent}. Start one to ask its models; base_url in your catalog.toml "
+                "sets another address.",
+                silent=", ".join(silent),
+            ),
         )
 
 
-def _check_packages() -> Iterator[tuple[str, str]]:
+def _check_packages() -> Iterator[_Found]:
     for extra in EXTRAS:
         if installed(extra):
-            yield OK, f"The extra [{extra}] is installed."
+            yield OK, Wording("The extra [{extra}] is installed.", extra=extra)
         else:
-            yield NOTE, f"The extra [{extra}] is not installed. Run: {install_command(extra)}"
+            yield (
+                NOTE,
+                Wording(
+                    "The extra [{extra}] is not installed. Run: {command}",
+                    extra=extra,
+                    command=install_command(extra),
+                ),
+            )
 
 
-_CHECKS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
-    "home": _check_home,
-    "settings": _check_settings,
-    "catalog": _check_catalog_and_agents,
-    "credentials": _check_credentials,
-    "keys": _check_keys,
-    "default model": _check_default_model,
-    "database": _check_database,
-    "gateway": _check_gateway,
-    "local servers": _check_local_servers,
-    "packages": _check_packages,
+_CHECKS: dict[Wording, Callable[[], Iterator[_Found]]] = {
+    Wording("home"): _check_home,
+    Wording("settings"): _check_settings,
+    Wording("catalog"): _check_catalog_and_agents,
+    Wording("credentials"): _check_credentials,
+    Wording("keys"): _check_keys,
+    Wording("default model"): _check_default_model,
+    Wording("database"): _check_database,
+    Wording("gateway"): _check_gateway,
+    Wording("local servers"): _check_local_servers,
+    Wording("packages"): _check_packages,
 }

@@ -20,7 +20,6 @@ from thinkaloud.cli.gateway_client import GatewayClient, add_server_options
 from thinkaloud.cli.gateway_client.client import ConversationInfo
 from thinkaloud.cli.output.console import (
     EXIT_OK,
-    EXIT_REFUSED,
     STDIN,
     ProgressLine,
     add_json_option,
@@ -29,7 +28,7 @@ from thinkaloud.cli.output.console import (
     read_bytes,
 )
 from thinkaloud.cli.output.words import command_words
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.export.record import Exchange, SessionRecord, write_json
 from thinkaloud.importers import FORMAT_NAMES, ImportedSession, UnknownFormat, UnreadItem, open_history
 
@@ -88,7 +87,7 @@ async def _import(client: GatewayClient, options: argparse.Namespace) -> int:
             if isinstance(error, UnknownFormat) and not named:
                 passed_over += 1
                 continue
-            exit_code = print_error(f"{one_line(name)}: {error}", EXIT_REFUSED)
+            exit_code = print_error(Wording("{file}: {reason}", file=one_line(name), reason=error.wording))
         else:
             reports.append(report)
             if not options.json:
@@ -120,7 +119,9 @@ def _files_in(folder: Path) -> Iterator[Path]:
     try:
         paths = sorted(path for path in folder.iterdir() if not path.is_symlink())
     except OSError as error:
-        raise Refused(f"Cannot read the folder {folder}: {error.strerror or error}.") from None
+        raise Refused(
+            "Cannot read the folder {folder}: {reason}.", folder=folder, reason=reason_of(error)
+        ) from None
     yield from (path for path in paths if path.suffix.lower() in _SUFFIXES and path.is_file())
     for path in paths:
         if path.is_dir():
@@ -163,9 +164,9 @@ class _FileImport:
     async def run(self) -> FileReport:
         """Read the file to its end, then send what was read."""
         if self._name == STDIN:
-            await self._send_whole(read_bytes(STDIN, "a file to import"))
+            await self._send_whole(read_bytes(STDIN, Wording("a file to import")))
         elif self._is_own_file():
-            await self._send_whole(read_bytes(self._name, "an exported session"))
+            await self._send_whole(read_bytes(self._name, Wording("an exported session")))
         else:
             with tempfile.TemporaryFile() as spool:
                 await self._send_parts(spool, self._read_history(spool))
@@ -183,7 +184,9 @@ class _FileImport:
             with open(self._name, "rb") as file:
                 head = file.read(_HEAD_BYTES)
         except OSError as error:
-            raise Refused(f"Cannot read it: {error.strerror or error}. Give a file to import.") from None
+            raise Refused(
+                "Cannot read it: {reason}. Give a file to import.", reason=reason_of(error)
+            ) from None
         return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_OWN_STARTS)
 
     async def _send_whole(self, content: bytes) -> None:

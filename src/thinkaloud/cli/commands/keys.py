@@ -12,6 +12,8 @@ from thinkaloud.cli.output.console import (
     EXIT_OK,
     STDIN,
     add_json_option,
+    in_users_language,
+    print_error,
     print_json,
     progress,
     read_chunks,
@@ -19,13 +21,12 @@ from thinkaloud.cli.output.console import (
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import print_columns
 from thinkaloud.cli.output.words import command_words
-from thinkaloud.cli.parser import add_actions, unknown_name
+from thinkaloud.cli.parser import add_actions, with_suggestion
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.core.canon import Refused, ThinkaloudError, Wording
 from thinkaloud.core.catalog import AuthScheme, Catalog, Provider, read_reported_models
-from thinkaloud.surfaces.terminal import clean
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +98,7 @@ def run_list(options: argparse.Namespace) -> int:
     """List the providers that need a key."""
     for fault in dict.fromkeys(key_fault(row) for row in load_catalog().providers.values()):
         if fault:
-            print(clean(f"thinkaloud: {fault}"), file=sys.stderr)
+            print_error(fault)
     rows = [
         {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
         for provider in load_catalog().providers.values()
@@ -110,10 +111,8 @@ def run_list(options: argparse.Namespace) -> int:
     rows.sort(key=lambda row: not row["key"])
     with paged():
         print_columns(
-            [
-                ("provider", "key", "looked for in"),
-                *((str(row["provider"]), str(row["source"]) or "-", str(row["reference"])) for row in rows),
-            ]
+            [(str(row["provider"]), str(row["source"]) or "-", str(row["reference"])) for row in rows],
+            (Wording("provider"), Wording("key"), Wording("looked for in")),
         )
     return EXIT_OK
 
@@ -129,30 +128,34 @@ def run_test(options: argparse.Namespace) -> int:
         ]
     if not providers:
         raise Refused("No provider has a key. Store one: thinkaloud keys set PROVIDER")
-    with progress(f"Asking {', '.join(provider.name for provider in providers)}..."):
+    with progress(Wording("Asking {names}...", names=", ".join(provider.name for provider in providers))):
         results = asyncio.run(_test_all(providers))
     print_columns(
-        [(f"{provider.name}: {text}",) for provider, (_, text) in zip(providers, results, strict=True)],
-        header=False,
+        [
+            (f"{provider.name}: {in_users_language(text)}",)
+            for provider, (_, text) in zip(providers, results, strict=True)
+        ]
     )
     return EXIT_OK if all(works for works, _ in results) else EXIT_FAILED
 
 
-async def _test_all(providers: list[Provider]) -> list[tuple[bool, str]]:
+async def _test_all(providers: list[Provider]) -> list[tuple[bool, Wording]]:
     async with Client() as client:
         return await asyncio.gather(*(_test(client, provider) for provider in providers))
 
 
-async def _test(client: Client, provider: Provider) -> tuple[bool, str]:
+async def _test(client: Client, provider: Provider) -> tuple[bool, Wording]:
     if not provider.models_path:
-        return False, "has no list of models, so the key cannot be tested without asking a model."
+        return False, Wording("has no list of models, so the key cannot be tested without asking a model.")
     try:
         models = read_reported_models(await client.fetch(provider, provider.models_path))
     except ThinkaloudError as error:
-        return False, str(error)
+        return False, error.wording
     if await _answers_without_key(client, provider):
-        return True, "answers, but its list of models is public, so the key is not proved. Ask a model."
-    return True, f"works; {len(models)} models listed"
+        return True, Wording(
+            "answers, but its list of models is public, so the key is not proved. Ask a model."
+        )
+    return True, Wording("works; {count} models listed", count=len(models))
 
 
 async def _answers_without_key(client: Client, provider: Provider) -> bool:
@@ -172,7 +175,8 @@ def run_remove(options: argparse.Namespace) -> int:
     places = remove_key(name)
     if not places:
         raise Refused(
-            f"No key is stored for {provider.name}. `thinkaloud keys list` shows where keys come from."
+            "No key is stored for {name}. `thinkaloud keys list` shows where keys come from.",
+            name=provider.name,
         )
     print(command_words().text("key_removed", name=name, places=", ".join(places)), file=sys.stderr)
     return EXIT_OK
@@ -181,5 +185,6 @@ def run_remove(options: argparse.Namespace) -> int:
 def _provider(catalog: Catalog, name: str) -> Provider:
     if name in catalog.providers:
         return catalog.providers[name]
-    remedy = "`thinkaloud keys list` lists the providers with keys."
-    raise Refused(unknown_name("provider", name, list(catalog.providers), remedy))
+    missing = Wording("There is no provider {name}.", name=repr(name))
+    remedy = Wording("`thinkaloud keys list` lists the providers with keys.")
+    raise Refused(wording=with_suggestion(missing, name, list(catalog.providers), remedy))

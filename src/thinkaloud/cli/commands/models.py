@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
-from thinkaloud.cli.output.console import EXIT_OK, add_json_option, print_json, progress
+from thinkaloud.cli.output.console import EXIT_OK, add_json_option, in_users_language, print_json, progress
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import print_columns, table_lines
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepared_request import Options, has_key, prepare
 from thinkaloud.client.user_catalog import add_rows, load_catalog, user_catalog_path
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.canon.requests import ThinkingParameters
 from thinkaloud.core.catalog import (
     Catalog,
@@ -72,14 +72,16 @@ def run_models(options: argparse.Namespace) -> int:
     if options.json:
         print_json(models)
         return EXIT_OK
-    rows = [("model", "thinks", "asked by", "shows", "at")]
+    rows = []
     for row in models:
         controls = " ".join(filter(None, ("+".join(row.control), _effort_ranges(row.efforts))))
         shows = row.visible.value if row.thinking != "none" else "-"
         name = f"{row.id} (family)" if row.family else row.id
         rows.append((name, row.thinking.value, controls or "-", shows, _provider_names(row.providers)))
     with paged():
-        print_columns(rows)
+        print_columns(
+            rows, (Wording("model"), Wording("thinks"), Wording("asked by"), Wording("shows"), Wording("at"))
+        )
     return EXIT_OK
 
 
@@ -99,7 +101,7 @@ def run_route(options: argparse.Namespace) -> int:
         *([("limit", f"{ask.max_tokens} tokens, thoughts included")] if ask.max_tokens else []),
         ("goes back", _replayed_thoughts(route.replay)),
         *(("why", reason) for reason in route.why),
-        *(("note", note) for note in prepared.notes),
+        *(("note", in_users_language(note)) for note in prepared.notes),
         *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED_FACT else []),
     ]
     for line in table_lines(rows, shutil.get_terminal_size().columns, header=False):
@@ -155,10 +157,12 @@ def _effort_ranges(efforts: Sequence[str]) -> str:
 def _refresh(catalog: Catalog, name: str, *, write: bool) -> int:
     provider_names = sorted(row.name for row in catalog.providers.values() if row.models_path)
     if name not in provider_names:
-        problem = f"{name!r} has no list of models" if name else "`models refresh` needs a provider"
-        raise Refused(f"{problem}. Use one of: {', '.join(provider_names)}.")
+        problem = Wording("`models refresh` needs a provider")
+        if name:
+            problem = Wording("{name} has no list of models", name=repr(name))
+        raise Refused("{problem}. Use one of: {names}.", problem=problem, names=", ".join(provider_names))
     provider = catalog.providers[name]
-    with progress(f"Reading the list of {name}..."):
+    with progress(Wording("Reading the list of {name}...", name=name)):
         reported = read_reported_models(asyncio.run(_fetch_models(provider)))
     changes = compare_models(catalog, name, reported)
     rows = new_rows(catalog, provider, reported, date.today().isoformat()) if write else ""

@@ -11,12 +11,14 @@ import msgspec
 from thinkaloud.cli.output.console import (
     EXIT_OK,
     add_language_option,
+    fill_help,
+    invalid_value,
     plain_writer,
     positive,
     print_error,
     read_chunks,
 )
-from thinkaloud.core.canon import Entry, Event, NotAResponse, TurnFailed, TurnStarted
+from thinkaloud.core.canon import Entry, Event, NotAResponse, TurnFailed, TurnStarted, Wording, reason_of
 from thinkaloud.core.dialects import AUTO, DIALECTS, Reader
 from thinkaloud.core.transcript import ReplayTimeline, Turn, fold
 from thinkaloud.core.view import Words, gateway_answer, thinking_block
@@ -31,12 +33,13 @@ def add_read(parser: argparse.ArgumentParser) -> None:
     add_option(
         "files", nargs="+", metavar="FILE", help="a response body, whole or streamed; - reads standard input"
     )
-    add_option(
+    dialect = add_option(
         "--dialect",
         default=AUTO,
         metavar="D",
-        help=f"wire format: auto (the default), {', '.join(sorted(DIALECTS))}",
+        help="wire format: auto (the default), %(dialects)s",
     )
+    fill_help(dialect, dialects=", ".join(sorted(DIALECTS)))
     add_option("--model", default="", metavar="M", help="the model, if the response does not name it")
     add_option(
         "--tags",
@@ -88,11 +91,11 @@ def _run_read(options: argparse.Namespace) -> int:
         try:
             show(name, _refuse_non_responses(_events(name, options)), options)
         except NotAResponse as error:
-            exit_code = print_error(f"{name}: {error}")
+            exit_code = print_error(Wording("{file}: {reason}", file=name, reason=error.wording))
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            exit_code = print_error(f"Cannot read {name}: {error.strerror or error}. Check the path.")
+            exit_code = print_error(_unreadable(name, error))
     return exit_code
 
 
@@ -111,7 +114,7 @@ def _refuse_non_responses(events: Iterable[Event]) -> Iterator[Event]:
             started = event
             continue
         if isinstance(event, TurnFailed) and event.code == "bad_frame" and started is not None:
-            raise NotAResponse(event.message)
+            raise NotAResponse(wording=Wording.received(event.message, event.wording))
         if started is not None:
             yield started
             started = None
@@ -140,7 +143,8 @@ def turn_as_json(turn: Turn) -> dict[str, object]:
     return {
         **msgspec.structs.asdict(gateway_answer(turn)),
         "thinking": thinking_block(turn),
-        "outcome": None if turn.outcome is None else msgspec.structs.asdict(turn.outcome),
+        "outcome": turn.outcome
+        and {"ending": "", "cause": "", "message": "", **msgspec.to_builtins(turn.outcome)},
         "usage": msgspec.structs.asdict(turn.usage),
         "notices": turn.notices,
         "dialect": turn.dialect,
@@ -163,18 +167,29 @@ def _run_replay(options: argparse.Namespace) -> int:
         ]
     except FileNotFoundError:
         return print_error(
-            f"There is no file {options.file!r}, and no such turn. Give the path of a recording, the "
-            f"id of a turn, which begins with {TURN_PREFIX}, or `latest`."
+            Wording(
+                "There is no file {file}, and no such turn. Give the path of a recording, the id of a turn, "
+                "which begins with {prefix}, or `latest`.",
+                file=repr(options.file),
+                prefix=TURN_PREFIX,
+            )
         )
     except OSError as error:
-        return print_error(f"Cannot read {options.file}: {error.strerror or error}. Check the path.")
+        return print_error(_unreadable(options.file, error))
     except msgspec.MsgspecError as error:
         return print_error(
-            f"{options.file} is not a recorded turn: {error}. "
-            "Record one with `thinkaloud ask --format ndjson`."
+            Wording(
+                "{file} is not a recorded turn: {reason}. Record one with `thinkaloud ask --format ndjson`.",
+                file=options.file,
+                reason=error,
+            )
         )
     if not entries:
-        return print_error(f"{options.file} is empty. Record a turn with `thinkaloud ask --format ndjson`.")
+        return print_error(
+            Wording(
+                "{file} is empty. Record a turn with `thinkaloud ask --format ndjson`.", file=options.file
+            )
+        )
     print(clean(words.text("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
     writer = plain_writer(options.lang)
     timeline = ReplayTimeline()
@@ -187,6 +202,10 @@ def _run_replay(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
+def _unreadable(name: str, error: OSError) -> Wording:
+    return Wording("Cannot read {file}: {reason}. Check the path.", file=name, reason=reason_of(error))
+
+
 def _speed(text: str) -> float:
     try:
         speed = float(text)
@@ -194,6 +213,7 @@ def _speed(text: str) -> float:
         speed = -1
     if 0 <= speed < float("inf"):
         return speed
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not a speed. Use 1 for the recorded speed, 2 for twice as fast, 0 for no pauses"
+    raise invalid_value(
+        "{value} is not a speed. Use 1 for the recorded speed, 2 for twice as fast, 0 for no pauses",
+        value=repr(text),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from thinkaloud.cli import EXIT_STOPPED
 from thinkaloud.cli.commands.workers import SQLITE_REFUSED, serve_workers
 from thinkaloud.cli.database import database_url, open_home_database
-from thinkaloud.cli.output.console import EXIT_OK, port, positive
+from thinkaloud.cli.output.console import EXIT_OK, in_users_language, invalid_value, port, positive
 from thinkaloud.cli.settings import (
     BUILTIN_MODEL,
     database_path,
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=port,
         default=DEFAULT_PORT,
         metavar="N",
-        help=f"port to listen on; 0 for any free port (default: {DEFAULT_PORT})",
+        help="port to listen on; 0 for any free port (default: %(default)s)",
     )
     add_option(
         "--database",
@@ -75,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=DEFAULT_TURNS_PER_USER,
         metavar="N",
-        help=f"turns of one user that may run at the same time (default: {DEFAULT_TURNS_PER_USER})",
+        help="turns of one user that may run at the same time (default: %(default)s)",
     )
     _add_limits(parser)
     add_option(
@@ -86,7 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=_grace_seconds,
         default=DEFAULT_GRACE_S,
         metavar="S",
-        help=f"seconds that running turns get to finish after a stop (default: {DEFAULT_GRACE_S})",
+        help="seconds that running turns get to finish after a stop (default: %(default)s)",
     )
     add_option(
         "--forget-timing-after",
@@ -111,14 +111,14 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=DEFAULT_READERS_PER_TURN,
         metavar="N",
-        help=f"readers of one turn at the same time (default: {DEFAULT_READERS_PER_TURN})",
+        help="readers of one turn at the same time (default: %(default)s)",
     )
     for name, seconds, text in (
         ("--first-byte-timeout", 600, "seconds until a provider must start to respond"),
         ("--idle-timeout", 120, "seconds that a provider may send nothing"),
         ("--progress-timeout", 600, "seconds that a provider may send nothing but comments"),
     ):
-        add_option(name, type=positive, default=seconds, metavar="S", help=f"{text} (default: {seconds})")
+        add_option(name, type=positive, default=seconds, metavar="S", help=f"{text} (default: %(default)s)")
     add_option(
         "--sync",
         choices=("normal", "full"),
@@ -147,7 +147,7 @@ def run_serve(options: argparse.Namespace) -> int:
     if options.workers == 1:
         return _serve_one(options, address, url, None, announce)
     if not url:
-        raise Refused(SQLITE_REFUSED)
+        raise Refused(wording=SQLITE_REFUSED)
     with run.bind_socket(address) as sock:
         return serve_workers(options.workers, sock, partial(_serve_one, options, address, url), announce)
 
@@ -265,7 +265,7 @@ def _print_address(listening: "RunningServer", address: "ServeOptions", url: str
             "Warning: traffic over the network is not encrypted. Put a TLS proxy in front of the gateway."
         )
     if not page_is_built():
-        lines.append(NOT_BUILT)
+        lines.append(in_users_language(NOT_BUILT))
     print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
@@ -280,8 +280,9 @@ def _stored_in(url: str) -> str:
 def _host(text: str) -> str:
     if _HOST.fullmatch(text):
         return text
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not a host name. Give it without http://, such as example.org or example.org:8443"
+    raise invalid_value(
+        "{value} is not a host name. Give it without http://, such as example.org or example.org:8443",
+        value=repr(text),
     )
 
 
@@ -292,4 +293,6 @@ def _grace_seconds(text: str) -> float:
         seconds = -1.0
     if 0 <= seconds <= _MAX_GRACE_S:
         return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to {_MAX_GRACE_S}")
+    raise invalid_value(
+        "{value} is not a number of seconds from 0 to {highest}", value=repr(text), highest=_MAX_GRACE_S
+    )

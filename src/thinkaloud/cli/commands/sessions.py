@@ -14,7 +14,7 @@ from thinkaloud.cli.output.console import EXIT_OK, STDIN, add_json_option, posit
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import marked_bold, print_columns
 from thinkaloud.cli.output.words import command_words
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.export import ThinkingStyle
 from thinkaloud.surfaces.chat.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
@@ -112,7 +112,7 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=DEFAULT_LIMIT,
         metavar="N",
-        help=f"list at most N sessions, the last used first (default: {DEFAULT_LIMIT})",
+        help="list at most N sessions, the last used first (default: %(default)s)",
     )
     add_json_option(parser, "a list of sessions")
     add_server_options(parser)
@@ -131,14 +131,14 @@ async def _list(client: GatewayClient, options: argparse.Namespace) -> int:
     if not sessions:
         print(command_words().text("no_sessions"), file=sys.stderr)
         return EXIT_OK
-    rows = [("session", "used", "model", "title")]
+    rows = []
     for session in sessions:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.updated_ms / 1000))
         rows.append(
             (short_id(session.id), used, session.agent or session.model or "-", one_line(session.title))
         )
     with paged():
-        print_columns(rows)
+        print_columns(rows, (Wording("session"), Wording("used"), Wording("model"), Wording("title")))
     return EXIT_OK
 
 
@@ -155,7 +155,9 @@ async def _delete(client: GatewayClient, options: argparse.Namespace) -> int:
     sessions = {session.id: session for session in [await find_session(client, n) for n in options.sessions]}
     if not options.yes:
         titles = "; ".join(f"{short_id(row.id)} {one_line(row.title)}".strip() for row in sessions.values())
-        raise Refused(f"This would delete: {titles}. It cannot be undone. Add --yes to confirm.")
+        raise Refused(
+            "This would delete: {titles}. It cannot be undone. Add --yes to confirm.", titles=titles
+        )
     for session in sessions:
         await client.delete_session(session)
     return EXIT_OK
@@ -165,7 +167,9 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
     words = " ".join(options.words)
     if not words.strip() or len(words) > _MAX_SEARCH_CHARACTERS:
         raise Refused(
-            f"The search has {len(words.strip()):,} characters. Use 1 to {_MAX_SEARCH_CHARACTERS:,}."
+            "The search has {count} characters. Use 1 to {max_search_characters}.",
+            count=f"{len(words.strip()):,}",
+            max_search_characters=f"{_MAX_SEARCH_CHARACTERS:,}",
         )
     hits = await client.search(words, thoughts=options.thoughts)
     if options.json:
@@ -177,8 +181,8 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
         return EXIT_OK
     with paged():
         for hit in hits:
-            print_columns([(short_id(hit.session), hit.kind, one_line(hit.session_title))], header=False)
-            print_columns([("", f"{hit.turn}  {_snippet(hit)}")], header=False)
+            print_columns([(short_id(hit.session), hit.kind, one_line(hit.session_title))])
+            print_columns([("", f"{hit.turn}  {_snippet(hit)}")])
     return EXIT_OK
 
 
@@ -217,8 +221,9 @@ def _form_of(path: Path) -> str:
     form = _FORMATS.get(path.suffix.lower() or ".md")
     if form is None:
         raise Refused(
-            f"The end of {path.name!r} names no format. End the name with {', '.join(_FORMATS)}, "
-            "or give --format."
+            "The end of {name} names no format. End the name with {formats}, or give --format.",
+            name=repr(path.name),
+            formats=", ".join(_FORMATS),
         )
     return form
 
@@ -231,6 +236,8 @@ def _write_new(path: Path, text: str) -> None:
         ) as file:
             file.write(text)
     except FileExistsError:
-        raise Refused(f"{path} exists already. Choose another name, or remove it.") from None
+        raise Refused("{path} exists already. Choose another name, or remove it.", path=path) from None
     except OSError as error:
-        raise Refused(f"Cannot write {path}: {error.strerror or error}. Choose another place.") from None
+        raise Refused(
+            "Cannot write {path}: {reason}. Choose another place.", path=path, reason=reason_of(error)
+        ) from None

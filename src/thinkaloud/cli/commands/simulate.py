@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.cli.output.console import EXIT_OK, port
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.simulators import SIMULATOR_NAMES, serve_simulator
 
 
@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "name",
         choices=tuple(SIMULATOR_NAMES),
         metavar="NAME",
-        help=f"the provider: {', '.join(SIMULATOR_NAMES)}",
+        help="the provider: %(choices)s",
     )
     add_option("--port", type=port, default=0, metavar="N", help="port to listen on (default: any free port)")
     add_option("--script", type=Path, metavar="FILE", help="the answers, as a JSON list of turns")
@@ -36,18 +36,25 @@ def run_simulate(options: argparse.Namespace) -> int:
         serve_simulator(options.name, port=options.port, script_path=options.script, announce=announce)
     except msgspec.MsgspecError as error:
         raise Refused(
-            f"{options.script} is not a valid script: {error}. Write a JSON list of turns, such as "
-            '[{"thinking": "Easy.", "text": "Four."}].'
+            "{script} is not a valid script: {reason}. Write a JSON list of turns, such as "
+            '[{"thinking": "Easy.", "text": "Four."}].',
+            script=options.script,
+            reason=reason_of(error),
         ) from error
     except OSError as error:
-        raise Refused(_error_text(options, error)) from error
+        raise _refusal(options, error) from error
     return EXIT_OK
 
 
-def _error_text(options: argparse.Namespace, error: OSError) -> str:
+def _refusal(options: argparse.Namespace, error: OSError) -> Refused:
     if error.filename is not None:
-        return f"Cannot read {error.filename}: {error.strerror}. Give a file with a JSON list of turns."
-    return (
-        f"Cannot listen on port {options.port}: {error.strerror or error}. "
-        "Use another --port, or leave it out to get a free port."
+        return Refused(
+            "Cannot read {file}: {reason}. Give a file with a JSON list of turns.",
+            file=error.filename,
+            reason=reason_of(error),
+        )
+    return Refused(
+        "Cannot listen on port {port}: {reason}. Use another --port, or leave it out to get a free port.",
+        port=options.port,
+        reason=reason_of(error),
     )

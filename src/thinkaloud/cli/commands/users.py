@@ -167,13 +167,15 @@ def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutp
     user = users.user_named(conn, options.name)
     if user.name == users.LOCAL_USER:
         raise Refused(
-            "The user local is the user of this machine and cannot be removed. Delete single sessions "
-            f"instead, or delete all data: stop the gateway and delete the file {database_path()}"
+            "The user local is the user of this machine and cannot be removed. Delete single "
+            "sessions instead, or delete all data: stop the gateway and delete the file {path}",
+            path=database_path(),
         )
     if not options.yes:
         raise Refused(
-            f"Nothing was removed: this deletes {user.name} with all tokens, sessions and agents, and cannot "
-            f"be undone. To confirm: thinkaloud users remove {user.name} --yes"
+            "Nothing was removed: this deletes {name} with all tokens, sessions and agents, and "
+            "cannot be undone. To confirm: thinkaloud users remove {name} --yes",
+            name=user.name,
         )
     users.remove_user(conn, user.name)
     return CommandOutput(note=f"Removed {user.name}.")
@@ -204,7 +206,8 @@ def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOut
 
     if not users.revoke_token(conn, options.id, _now_ms()):
         raise Refused(
-            f"There is no valid token {options.id}. List the tokens of a user: thinkaloud tokens list USER"
+            "There is no valid token {id}. List the tokens of a user: thinkaloud tokens list USER",
+            id=options.id,
         )
     return CommandOutput(note=f"Revoked {options.id}.")
 
@@ -227,7 +230,7 @@ def _print_output(output: CommandOutput, options: argparse.Namespace) -> None:
         return
     if output.table:
         with paged():
-            print_columns(output.table, header=False)
+            print_columns(output.table)
     if output.note:
         print(output.note, file=sys.stderr)
 

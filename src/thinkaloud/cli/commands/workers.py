@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from thinkaloud.cli import EXIT_STOPPED
 from thinkaloud.cli.output.console import EXIT_OK, EXIT_REFUSED
-from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.core.canon import Refused, ThinkaloudError, Wording
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.run import RunningServer
 
-SQLITE_REFUSED = (
+SQLITE_REFUSED = Wording(
     "--workers needs PostgreSQL, because only one process at a time can run turns on a SQLite file. Add "
     "--database postgresql://HOST/NAME, or leave out --workers."
 )
@@ -83,7 +83,7 @@ def _run_worker(sock: socket.socket, serve_one: ServeOne, reports: Connection) -
     try:
         exit_code = serve_one(sock, reports.send)
     except ThinkaloudError as error:
-        reports.send(str(error))
+        reports.send(error.wording)
         exit_code = EXIT_REFUSED
     sys.exit(exit_code)
 
@@ -99,13 +99,13 @@ def _stop_with_parent() -> None:
 def _first_report(worker: _Worker, stopping: threading.Event) -> "RunningServer":
     """Wait until a worker serves. What it refuses is refused here."""
     try:
-        report: RunningServer | str = worker.reports.recv()
+        report: RunningServer | Wording = worker.reports.recv()
     except EOFError:
         if stopping.is_set():
             raise Refused("The gateway was stopped before it served.") from None
         raise Refused("A worker ended before it served. Its log says why.") from None
-    if isinstance(report, str):
-        raise Refused(report)
+    if isinstance(report, Wording):
+        raise Refused(wording=report)
     return report
 
 

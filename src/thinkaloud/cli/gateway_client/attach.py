@@ -21,7 +21,7 @@ from thinkaloud.cli.gateway_client.transport import InsideTransport
 from thinkaloud.cli.output.console import read_bytes
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.settings import database_path, model_name
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path, publish_address
 from thinkaloud.surfaces.chat.backend import INSIDE
 
@@ -115,9 +115,11 @@ class _HomeLocator:
             while not await self._found():
                 if asyncio.get_running_loop().time() > deadline_s:
                     raise Refused(
-                        f"{database_path()} is held by another process ({self._path}), which serves at no "
-                        "address: it is still starting, or is an earlier version. Wait until it has started, "
-                        "or stop it."
+                        "{path} is held by another process ({lock}), which serves at no "
+                        "address: it is still starting, or is an earlier version. Wait until it has "
+                        "started, or stop it.",
+                        path=database_path(),
+                        lock=self._path,
                     )
                 await asyncio.sleep(_POLL_S)
         return self._address
@@ -191,5 +193,5 @@ def _read_token(token_file: str) -> str:
     """Return the token of the file, else that of the environment; it may be empty."""
     if not token_file:
         return os.environ.get(TOKEN_VARIABLE, "").strip()
-    content = read_bytes(token_file, "a file with a token", max_bytes=_MAX_TOKEN_BYTES)
+    content = read_bytes(token_file, Wording("a file with a token"), max_bytes=_MAX_TOKEN_BYTES)
     return content.decode(errors="replace").strip()

@@ -226,7 +226,7 @@ class GatewayClient:
             return (await self.start(session, question)).id
         except GatewayRefusal as error:
             if error.code == "turn_running":
-                raise SessionBusy(str(error)) from None
+                raise SessionBusy(wording=error.wording) from None
             raise
 
     async def start(self, session: str, question: Question) -> TurnInfo:
@@ -271,7 +271,7 @@ class GatewayClient:
                     case Restarted():
                         raise Refused("The turn was changed while it was replayed. Start the replay again.")
                     case Reconnecting(attempt=attempt, reason=reason) if attempt > _REPLAY_ATTEMPTS:
-                        raise BackendUnreachable(reason)
+                        raise BackendUnreachable(wording=reason)
 
     async def cancel(self, turn: str) -> None:
         """Stop a running turn."""

@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -19,7 +19,7 @@ from thinkaloud.cli.gateway_client.transport import (
     HttpTransport,
     InsideTransport,
 )
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.surfaces.chat.backend import BackendUnreachable
 
 T = TypeVar("T")
@@ -41,8 +41,8 @@ _FIRST_ERROR = 400
 class GatewayRefusal(Refused):
     """The gateway refused a request. `code` is its word for programs."""
 
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+    def __init__(self, template: str = "", /, *, code: str, **message: Any) -> None:
+        super().__init__(template, **message)
         self.code = code
 
 
@@ -85,6 +85,7 @@ class FixedLocator(msgspec.Struct, frozen=True):
 class _ErrorDetail(msgspec.Struct):
     code: str = ""
     message: str = ""
+    wording: Wording | None = None
 
 
 class _ErrorBody(msgspec.Struct):
@@ -96,7 +97,9 @@ class GatewayConnection:
 
     def __init__(self, locator: GatewayLocator, *, workspace: str = "") -> None:
         if not workspace.isprintable():
-            raise Refused(f"Invalid workspace: {workspace!r}. Use the id of a workspace.")
+            raise Refused(
+                "Invalid workspace: {workspace}. Use the id of a workspace.", workspace=repr(workspace)
+            )
         self._locator = locator
         self._headers = {"Thinkaloud-Workspace": workspace} if workspace else {}
         self._http = HttpTransport()
@@ -131,7 +134,7 @@ class GatewayConnection:
         try:
             return msgspec.json.decode(content or b"null", type=kind)
         except msgspec.MsgspecError as error:
-            raise _not_a_gateway((await self._locator.find()).url, str(error)) from None
+            raise _not_a_gateway((await self._locator.find()).url, reason_of(error)) from None
 
     async def send(
         self,
@@ -223,29 +226,38 @@ def _refusal(url: str, status: int, content: bytes) -> Exception:
         detail = msgspec.json.decode(content, type=_ErrorBody).error
     except msgspec.MsgspecError:
         detail = _ErrorDetail()
+    message = Wording.received(detail.message, detail.wording)
     if status in _UNAVAILABLE:
-        reason = detail.message or f"It answered with status {status}. Try again in a moment."
-        return BackendUnreachable(f"The gateway at {url} is not available. {reason}")
+        if not detail.message:
+            message = Wording("It answered with status {status}. Try again in a moment.", status=status)
+        return BackendUnreachable("The gateway at {url} is not available. {reason}", url=url, reason=message)
     if not detail.message:
-        return _not_a_gateway(url, f"it answered with status {status}")
+        return _not_a_gateway(url, Wording("it answered with status {status}", status=status))
     if status == _UNAUTHORISED:
         return GatewayRefusal(
-            f"{detail.message} Pass it in THINKALOUD_TOKEN, or in a file with --token-file.", detail.code
+            "{message} Pass it in THINKALOUD_TOKEN, or in a file with --token-file.",
+            message=message,
+            code=detail.code,
         )
-    return GatewayRefusal(detail.message, detail.code)
+    return GatewayRefusal(wording=message, code=detail.code)
 
 
-def _not_a_gateway(url: str, reason: str) -> Refused:
+def _not_a_gateway(url: str, reason: Wording) -> Refused:
     return Refused(
-        f"The server at {url} is not a Thinkaloud gateway, or has another version: {reason}. "
-        "Check the address and the versions."
+        "The server at {url} is not a Thinkaloud gateway, or has another version: {reason}. Check "
+        "the address and the versions.",
+        url=url,
+        reason=reason,
     )
 
 
 def _unreachable(url: str, error: ConnectionFailed) -> BackendUnreachable:
     # asyncio writes the address into the text of the error, as Python writes it.
-    reason = os.strerror(error.number) if error.number > 0 else str(error)
+    number = error.number
+    reason = reason_of(OSError(number, os.strerror(number)) if number > 0 else error)
     return BackendUnreachable(
-        f"No connection to the gateway at {url}: {reason}. Check the address, and that the gateway runs "
-        "(`thinkaloud serve`)."
+        "No connection to the gateway at {url}: {reason}. Check the address, and that the gateway "
+        "runs (`thinkaloud serve`).",
+        url=url,
+        reason=reason,
     )

@@ -42,10 +42,15 @@ async def find_session(client: GatewayClient, name: str) -> SessionInfo:
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        raise Refused(f"There is no session {name!r}. `thinkaloud sessions` lists all of them.")
+        raise Refused("There is no session {name}. `thinkaloud sessions` lists all of them.", name=repr(name))
     ids = ", ".join(session.id for session in matches[:_NAMED])
     ids += ", …" if len(matches) > _NAMED else ""
-    raise Refused(f"{len(matches)} sessions begin with {name!r}: {ids}. Give more of the id.")
+    raise Refused(
+        "{count} sessions begin with {name}: {ids}. Give more of the id.",
+        count=len(matches),
+        name=repr(name),
+        ids=ids,
+    )
 
 
 async def find_turn(client: GatewayClient, name: str) -> TurnInfo:
@@ -54,13 +59,16 @@ async def find_turn(client: GatewayClient, name: str) -> TurnInfo:
         return await client.connection.fetch(f"/api/turns/{name}", TurnInfo)
     if name != LATEST:
         raise Refused(
-            f"{name!r} is not a turn. Give its id, which begins with {TURN_PREFIX}, or {LATEST!r}. "
-            "`thinkaloud show SESSION` lists the turns of a session."
+            "{name} is not a turn. Give its id, which begins with {turn_prefix}, or {latest}. "
+            "`thinkaloud show SESSION` lists the turns of a session.",
+            name=repr(name),
+            turn_prefix=TURN_PREFIX,
+            latest=repr(LATEST),
         )
     session = await find_session(client, LATEST)
     if turns := await session_turns(client, session.id):
         return turns[-1]
-    raise Refused(f"The session {session.id} has no turn yet.")
+    raise Refused("The session {id} has no turn yet.", id=session.id)
 
 
 async def session_turns(client: GatewayClient, session: str) -> list[TurnInfo]:

@@ -101,7 +101,9 @@ class HttpTransport:
                 allow_redirects=False,
             )
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-            raise Refused(f"{url!r} is not an address. Use one such as http://127.0.0.1:8321.") from None
+            raise Refused(
+                "{url} is not an address. Use one such as http://127.0.0.1:8321.", url=repr(url)
+            ) from None
         except aiohttp.ClientConnectorError as error:
             raise _failed(error, refused=True) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -12,7 +12,7 @@ from contextlib import aclosing
 import msgspec
 
 from thinkaloud.cli.gateway_client.connection import GatewayConnection
-from thinkaloud.core.canon import BadFrame, Entry, LimitExceeded, Refused
+from thinkaloud.core.canon import BadFrame, Entry, LimitExceeded, Refused, Wording, reason_of
 from thinkaloud.core.wire import Frame, SseDecoder
 from thinkaloud.surfaces.chat.backend import (
     BackendUnreachable,
@@ -52,7 +52,7 @@ async def follow_turn(
     """Yield the entries after a number until the turn has ended. It never gives up by itself."""
     attempt = 0
     while True:
-        reason = "The gateway closed the connection before the turn had ended."
+        reason = Wording("The gateway closed the connection before the turn had ended.")
         try:
             async with aclosing(_read_stream(connection, turn, after, speed)) as items:
                 async for item in items:
@@ -65,7 +65,7 @@ async def follow_turn(
                         after = item.seq
                     yield item
         except BackendUnreachable as error:
-            reason = str(error)
+            reason = error.wording
         attempt += 1
         yield Reconnecting(attempt, reason)
         await asyncio.sleep(_wait_s(attempt))
@@ -89,8 +89,10 @@ async def _read_stream(
                 items = [_item(frame) for frame in decoder.feed(chunk)]
             except (msgspec.MsgspecError, BadFrame, LimitExceeded) as error:
                 raise Refused(
-                    f"The stream of turn {turn} cannot be read: {error} "
-                    "Check that this program and the gateway have the same version."
+                    "The stream of turn {turn} cannot be read: {reason} Check that this program and "
+                    "the gateway have the same version.",
+                    turn=turn,
+                    reason=reason_of(error),
                 ) from None
             for item in items:
                 yield item

@@ -9,9 +9,9 @@ from typing import TextIO
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.view import LOCALES
-from thinkaloud.surfaces.chat.error_words import error_text
+from thinkaloud.core.view.translate import translate
 from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
 from thinkaloud.surfaces.terminal import clean, clean_json
 
@@ -32,18 +32,26 @@ def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
             yield chunk
 
 
-def read_bytes(name: str, expected: str, *, max_bytes: int | None = None) -> bytes:
+def read_bytes(name: str, expected: Wording, *, max_bytes: int | None = None) -> bytes:
     """Return all bytes of a file; refuse with a message that names what was `expected`."""
     content = bytearray()
     try:
         for chunk in read_chunks(name):
             content += chunk
             if max_bytes is not None and len(content) > max_bytes:
-                raise Refused(f"{name} has more than {max_bytes:,} bytes. Give {expected}.")
+                raise Refused(
+                    "{name} has more than {max_bytes} bytes. Give {expected}.",
+                    name=name,
+                    max_bytes=f"{max_bytes:,}",
+                    expected=expected,
+                )
         return bytes(content)
     except OSError as error:
         raise Refused(
-            f"Cannot read {name}: {error.strerror or error}. Give {expected}, or - for standard input."
+            "Cannot read {name}: {reason}. Give {expected}, or - for standard input.",
+            name=name,
+            reason=reason_of(error),
+            expected=expected,
         ) from None
 
 
@@ -99,7 +107,7 @@ def static_terminal() -> bool:
 
 
 @contextmanager
-def progress(text: str) -> Iterator[None]:
+def progress(text: Wording) -> Iterator[None]:
     """Show a line on stderr while something takes long, on a terminal only; it is erased at the end."""
     if not sys.stderr.isatty():
         yield
@@ -142,29 +150,40 @@ def open_missing_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
-def not_utf8_text(text: str) -> str:
+def not_utf8_text(text: str) -> Wording:
     """Return the message for an argument with bytes that are not UTF-8."""
     shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return f"The argument '{shown:.80}' is not UTF-8 text, so nothing was sent. Write it in UTF-8."
+    return Wording(
+        "The argument '{text}' is not UTF-8 text, so nothing was sent. Write it in UTF-8.", text=shown[:80]
+    )
+
+
+def invalid_value(template: str, /, **fields: object) -> argparse.ArgumentTypeError:
+    """Return the error for a value of an option, in the user's language: `argparse` keeps only its text."""
+    return argparse.ArgumentTypeError(in_users_language(Wording(template, **fields)))
 
 
 def positive(text: str) -> int:
     """Parse a whole number of 1 or more, for argparse."""
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    raise invalid_value("{value} is not a whole number of 1 or more", value=repr(text))
 
 
 def port(text: str) -> int:
     """Parse a TCP port, for argparse; 0 means any free port."""
     if text.isdecimal() and int(text) <= _MAX_PORT:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port. Use 1 to {_MAX_PORT}, or 0 for any free port")
+    raise invalid_value(
+        "{value} is not a port. Use 1 to {highest}, or 0 for any free port",
+        value=repr(text),
+        highest=_MAX_PORT,
+    )
 
 
-def print_error(text: str, code: int = EXIT_REFUSED) -> int:
+def print_error(message: Wording, code: int = EXIT_REFUSED) -> int:
     """Print an error in one line, in the user's language, and return the exit code."""
-    print(f"thinkaloud: {clean(in_users_language(text))}".replace("\n", " "), file=sys.stderr)
+    print(f"thinkaloud: {clean(in_users_language(message))}".replace("\n", " "), file=sys.stderr)
     return code
 
 
@@ -178,9 +197,9 @@ def users_language() -> str:
         return language_of(os.environ)
 
 
-def in_users_language(text: str) -> str:
-    """Return an error or a finding in the user's language."""
-    return error_text(text, users_language())
+def in_users_language(wording: Wording | str) -> str:
+    """Return a text in the user's language."""
+    return translate(wording, users_language())
 
 
 def print_json(value: object) -> None:
@@ -195,8 +214,14 @@ def add_json_option(parser: argparse.ArgumentParser, shape: str) -> None:
 
 def add_language_option(parser: argparse.ArgumentParser) -> None:
     """Add `--lang`, which every command with localized output has."""
-    parser.add_argument(
+    option = parser.add_argument(
         "--lang",
         metavar="L",
-        help=f"language: {' or '.join(LOCALES)} (default: your setting, else LC_ALL, LC_MESSAGES or LANG)",
+        help="language: %(languages)s (default: your setting, else LC_ALL, LC_MESSAGES or LANG)",
     )
+    fill_help(option, languages=" or ".join(LOCALES))
+
+
+def fill_help(option: argparse.Action, **fields: str) -> None:
+    """Set what the help of an option says for `%(name)s`, besides the attributes of the option itself."""
+    vars(option).update(fields)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
+from thinkaloud.cli.output.console import in_users_language
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.core.canon import Entry, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.surfaces.chat.backend import (
@@ -67,11 +68,12 @@ def _report(
         case Reconnecting():
             _refuse_endless_loss(turn, item)
             if item.attempt == 1:
-                write_notice(f"thinkaloud: {words.text('reconnect', reason=item.reason)}")
+                write_notice(f"thinkaloud: {words.text('reconnect', reason=in_users_language(item.reason))}")
         case Restarted():
             raise Refused(
                 "The gateway was restarted, and this turn ended in another way than was shown here. "
-                f"`thinkaloud show {turn}` shows it."
+                "`thinkaloud show {turn}` shows it.",
+                turn=turn,
             )
         case StorageChanged(saved=True):
             write_notice(f"thinkaloud: {words.text('saved')}")
@@ -82,5 +84,7 @@ def _report(
 def _refuse_endless_loss(turn: str, loss: Reconnecting) -> None:
     if loss.attempt > _MAX_ATTEMPTS:
         raise BackendUnreachable(
-            f"{loss.reason} If the gateway still runs, so does the turn: `thinkaloud watch {turn}` shows it."
+            "{reason} If the gateway still runs, so does the turn: `thinkaloud watch {turn}` shows it.",
+            reason=loss.reason,
+            turn=turn,
         )

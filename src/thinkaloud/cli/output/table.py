@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from thinkaloud.cli.output.console import colours_wanted
-from thinkaloud.cli.output.portuguese import translate_header
-from thinkaloud.cli.settings import user_config
+from thinkaloud.cli.output.console import colours_wanted, in_users_language
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.view.text import columns_of, graphemes
 from thinkaloud.surfaces.terminal import clean
 
@@ -31,12 +30,11 @@ BOLD_START, BOLD_END = "\x02", "\x03"
 _MARKS = re.compile(f"[{BOLD_START}{BOLD_END}]")
 
 
-def print_columns(rows: Sequence[Row], *, header: bool = True) -> None:
-    """Print a table, whose first row is the header if there is one; in a terminal, it fits the width."""
-    if header and user_config().language == "pt-BR":
-        rows = [tuple(map(translate_header, rows[0])), *rows[1:]]
+def print_columns(rows: Sequence[Row], header: Sequence[Wording] = ()) -> None:
+    """Print a table, below a header if there is one; in a terminal, it fits the width."""
+    header_rows = [tuple(map(in_users_language, header))] if header else []
     bold = colours_wanted(_output())
-    for line in table_lines(rows, terminal_columns(), header=header):
+    for line in table_lines([*header_rows, *rows], terminal_columns(), header=bool(header)):
         print(_with_bold(line) if bold else _MARKS.sub("", line))
 
 

@@ -18,6 +18,7 @@ from thinkaloud.core.canon.errors import (
     UnknownModel,
     UnknownPreset,
     UnknownProfile,
+    reason_of,
 )
 from thinkaloud.core.canon.events import (
     ApprovalAsked,
@@ -44,6 +45,7 @@ from thinkaloud.core.canon.events import (
     Usage,
     UsageReported,
 )
+from thinkaloud.core.canon.template import Wording
 
 __all__ = [
     "ApprovalAsked",
@@ -86,4 +88,6 @@ __all__ = [
     "UnknownProfile",
     "Usage",
     "UsageReported",
+    "Wording",
+    "reason_of",
 ]

@@ -8,9 +8,21 @@
 * OutOfOrder         an invalid sequence of entries: a bug in the code that wrote them, not caught here
 """
 
+from typing import Any
+
+from thinkaloud.core.canon.template import Wording
+
 
 class ThinkaloudError(Exception):
-    """The base class of the errors that Thinkaloud raises on purpose."""
+    """The base class of the errors that Thinkaloud raises on purpose.
+
+    Its message is a literal template with its fields, so that it can be translated, or a `wording` that was
+    made elsewhere.
+    """
+
+    def __init__(self, template: str = "", /, *, wording: Wording | None = None, **fields: object) -> None:
+        self.wording = wording or Wording(template, **fields)
+        super().__init__(str(self.wording))
 
 
 class Refused(ThinkaloudError):
@@ -60,8 +72,8 @@ class BudgetTooSmall(Refused):
 class KeyMissing(Refused):
     """The provider requires an API key and none was found. `fault` says why a stored one was not used."""
 
-    def __init__(self, message: str, *, fault: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, template: str = "", /, *, fault: Wording | None = None, **message: Any) -> None:
+        super().__init__(template, **message)
         self.fault = fault
 
 
@@ -96,3 +108,24 @@ class OutOfOrder(Exception):
 
     Not a `ThinkaloudError`: code that handles those must not hide a bug in the writer of the entries.
     """
+
+
+_OS_REASONS = {
+    reason.template: reason
+    for reason in (
+        Wording("Connection refused"),
+        Wording("Is a directory"),
+        Wording("No space left on device"),
+        Wording("No such file or directory"),
+        Wording("Permission denied"),
+    )
+}
+"""What operating systems say most often."""
+
+
+def reason_of(error: BaseException) -> Wording:
+    """Return why something failed, as a field of the message about it."""
+    if isinstance(error, ThinkaloudError):
+        return error.wording
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    return _OS_REASONS.get(text) or Wording.plain(text)

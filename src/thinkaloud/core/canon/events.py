@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.canon.template import Wording
 
 
 class Kind(StrEnum):
@@ -184,6 +185,13 @@ class NoticeGiven(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ty
     code: str
     text: str = ""
     block: int | None = None
+    wording: Wording | None = None
+    """The text as a template with fields, for translation; None if the text has no fields."""
+
+    @classmethod
+    def of(cls, code: str, message: Wording, block: int | None = None) -> "NoticeGiven":
+        """Return a notice with a text of ours."""
+        return cls(code, str(message), block, message.needed)
 
 
 class ApprovalAsked(msgspec.Struct, frozen=True, tag_field="type", tag="approval.asked"):
@@ -237,6 +245,13 @@ class TurnFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="typ
     status: int = 0
     after_ms: int | None = None
     """How long the provider asks to wait before the next attempt."""
+    wording: Wording | None = None
+    """The message as a template with fields, for translation; None if the message has no fields."""
+
+    @classmethod
+    def of(cls, code: str, message: Wording, *, status: int = 0, after_ms: int | None = None) -> "TurnFailed":
+        """Return a failure with a message of ours."""
+        return cls(code, str(message), status, after_ms, message.needed)
 
 
 Event = (

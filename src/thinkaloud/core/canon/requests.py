@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from thinkaloud.core.canon.template import Wording
+
 
 class ThinkingLevel(StrEnum):
     """How much to think, in one vocabulary for all models; a token budget is the alternative."""
@@ -251,7 +253,7 @@ class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
     display: str = ""
     template: tuple[tuple[str, bool | str], ...] = ()
     max_tokens: int | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Wording, ...] = ()
 
 
 class CacheMarks(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

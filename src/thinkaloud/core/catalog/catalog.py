@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from thinkaloud.core.canon import BadCatalog
+from thinkaloud.core.canon import BadCatalog, reason_of
 from thinkaloud.core.canon.events import build_types
 from thinkaloud.core.catalog.levels import EFFORT_WORDS
 from thinkaloud.core.catalog.rows import (
@@ -98,7 +98,11 @@ class _CatalogMerger:
             if section not in _SECTIONS:
                 known = ", ".join(f"[{name}.NAME]" for name in _SECTIONS)
                 raise BadCatalog(
-                    f"{source}: unknown section [{section}]. A catalog has: {known}, [{_ALIASES}]."
+                    "{source}: unknown section [{section}]. A catalog has: {known}, [{aliases}].",
+                    source=source,
+                    section=section,
+                    known=known,
+                    aliases=_ALIASES,
                 )
             for key, fields in _named_rows(rows, f"{source}: [{section}]"):
                 self.rows[section].setdefault(key, {}).update(fields)
@@ -107,8 +111,10 @@ class _CatalogMerger:
     def _add_aliases(self, rows: object, source: str) -> None:
         if not isinstance(rows, dict) or not all(isinstance(name, str) and name for name in rows.values()):
             raise BadCatalog(
-                f"{source}: [{_ALIASES}] may contain only names of models. Write each line as "
-                '"claude-*" = "deepseek/deepseek-v4-pro".'
+                "{source}: [{aliases}] may contain only names of models. Write each line as "
+                '"claude-*" = "deepseek/deepseek-v4-pro".',
+                source=source,
+                aliases=_ALIASES,
             )
         for alias, name in rows.items():
             self.aliases[alias] = name
@@ -137,8 +143,11 @@ class _CatalogMerger:
             return fields
         if like not in self.rows["models"] or like in (*seen, key):
             raise BadCatalog(
-                f"{self.location('models', key)}: `{word}` refers to {like!r}, which is not another model "
-                "row. Use the id of another model, or write the fields out."
+                "{place}: `{word}` refers to {like}, which is not another model row. Use the id of "
+                "another model, or write the fields out.",
+                place=self.location("models", key),
+                word=word,
+                like=repr(like),
             )
         inherited = self._with_inherited(like, (*seen, key))
         excluded: tuple[str, ...] = _NOT_INHERITED
@@ -182,12 +191,16 @@ def _decode_tables(text: str, source: str) -> dict[str, Any]:
     try:
         return msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise BadCatalog(f"{source} is not valid TOML: {error}. Correct that line.") from None
+        raise BadCatalog(
+            "{source} is not valid TOML: {reason}. Correct that line.", source=source, reason=reason_of(error)
+        ) from None
 
 
 def _named_rows(rows: object, location: str) -> list[tuple[str, dict[str, Any]]]:
     if not isinstance(rows, dict) or not all(isinstance(fields, dict) for fields in rows.values()):
-        raise BadCatalog(f"{location} may contain only named tables. Write each row as [section.NAME].")
+        raise BadCatalog(
+            "{location} may contain only named tables. Write each row as [section.NAME].", location=location
+        )
     return list(rows.items())
 
 
@@ -196,7 +209,12 @@ def _convert_row(fields: dict[str, Any], row_type: type[_Row], location: str) ->
         return msgspec.convert(fields, row_type)
     except msgspec.ValidationError as error:
         known = ", ".join(row_type.__struct_fields__)
-        raise BadCatalog(f"{location}: {error}. Correct the field. Allowed fields: {known}.") from None
+        raise BadCatalog(
+            "{location}: {reason}. Correct the field. Allowed fields: {known}.",
+            location=location,
+            reason=reason_of(error),
+            known=known,
+        ) from None
 
 
 def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
@@ -226,8 +244,10 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
     for alias, name in catalog.aliases.items():
         if split_provider(catalog, name)[0] is None and find_model(catalog, name) is None:
             raise BadCatalog(
-                f"{merger.location(_ALIASES, alias)} stands for {name!r}, which is no model of the catalog. "
-                "Use `provider/model`, or the name of a model that has a row."
+                "{place} stands for {name}, which is no model of the catalog. Use `provider/model`, "
+                "or the name of a model that has a row.",
+                place=merger.location(_ALIASES, alias),
+                name=repr(name),
             )
 
 
@@ -239,7 +259,12 @@ def _check_all_known(words: Any, known: Any, location: str) -> None:
 def _check_known(word: str, known: Any, location: str) -> None:
     if word not in known:
         known_names = ", ".join(name for name in known if name)
-        raise BadCatalog(f"{location} has the unknown value {word!r}. Use one of: {known_names}.")
+        raise BadCatalog(
+            "{location} has the unknown value {word}. Use one of: {known_names}.",
+            location=location,
+            word=repr(word),
+            known_names=known_names,
+        )
 
 
 THINKING_SUFFIX = ":thinking"

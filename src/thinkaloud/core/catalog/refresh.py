@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from thinkaloud.core.canon import NotAResponse
+from thinkaloud.core.canon import NotAResponse, reason_of
 from thinkaloud.core.catalog.catalog import Catalog, find_model
 from thinkaloud.core.catalog.levels import EFFORT_WORDS
 from thinkaloud.core.catalog.rows import Model, Provider, ThinkingSupport
@@ -91,7 +91,8 @@ def read_reported_models(body: bytes | str) -> list[ReportedModel]:
         model_list = _decoder.decode(body)
     except msgspec.MsgspecError as error:
         raise NotAResponse(
-            f"The response is not a list of models: {error}. Check models_path in the provider's row."
+            "The response is not a list of models: {reason}. Check models_path in the provider's row.",
+            reason=reason_of(error),
         ) from None
     if model_list.data is None and model_list.models is None:
         raise NotAResponse(

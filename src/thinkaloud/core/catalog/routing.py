@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 import msgspec
 
-from thinkaloud.core.canon import KeyMissing, UnknownModel
+from thinkaloud.core.canon import KeyMissing, UnknownModel, Wording
 from thinkaloud.core.catalog.catalog import (
     THINKING_SUFFIX,
     Catalog,
@@ -71,25 +71,34 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
     )
 
 
-def retirement_note(route: Route) -> str:
-    """Return when the provider stops serving the model and what to use instead; empty if it goes on."""
+def retirement_note(route: Route) -> Wording | None:
+    """Return when the provider stops serving the model and what to use instead; None if it goes on."""
     model, provider = route.model, route.provider.name
     date = model.retires.get(provider)
     if date is None:
-        return ""
-    verb = "retired" if date <= model.fact.as_of else "retires"
-    instead = f" Use {model.successor} instead." if model.successor else ""
-    return f"{provider} {verb} {model.id} on {date}.{instead}"
+        return None
+    note = Wording("{provider} retires {model} on {date}.", provider=provider, model=model.id, date=date)
+    if date <= model.fact.as_of:
+        note = Wording("{provider} retired {model} on {date}.", provider=provider, model=model.id, date=date)
+    if not model.successor:
+        return note
+    return Wording.join([note, Wording("Use {successor} instead.", successor=model.successor)])
 
 
-def key_missing_error(route: Route, *, fault: str = "") -> KeyMissing:
+def key_missing_error(route: Route, *, fault: Wording | None = None) -> KeyMissing:
     """Build the error for a route whose provider has no key. `fault` says why a stored key cannot be used."""
     provider, model = route.provider, route.model
     thinking_providers = model.at_with_thinking if route.thinking else ()
     bound = provider.name in thinking_providers
-    reason = (
-        f" With thinking on, {model.id} is sent only to {' or '.join(thinking_providers)}." if bound else ""
-    )
+    parts = [fault or Wording("No API key found for {provider}.", provider=provider.name)]
+    if bound:
+        parts.append(
+            Wording(
+                "With thinking on, {model} is sent only to {providers}.",
+                model=model.id,
+                providers=Wording.any_of(thinking_providers),
+            )
+        )
     short_name = without_vendor(route.model_id)
     # A provider that would break the rule of the route is no advice.
     alternatives = [
@@ -97,28 +106,36 @@ def key_missing_error(route: Route, *, fault: str = "") -> KeyMissing:
         for name, spelling in model.at.items()
         if name != provider.name and (not bound or name in thinking_providers)
     ]
-    remedies = [
-        f"set {' or '.join(map(_key_place, provider.key.split(' | ')))}",
-        f"run `thinkaloud keys set {provider.name}`",
-        *([f"use another provider, such as {alternatives[0]}"] if alternatives else []),
-    ]
-    found = fault or f"No API key found for {provider.name}."
-    remedy = f"{', '.join(remedies[:-1])}, or {remedies[-1]}"
-    if not fault:
-        remedy = remedy[0].upper() + remedy[1:]
-    return KeyMissing(f"{found}{reason} {'Or ' if fault else ''}{remedy}. Nothing was sent.", fault=fault)
+    places = Wording.any_of(map(_key_place, provider.key.split(" | ")))
+    parts.append(_key_remedy(places, provider.name, alternatives, instead=fault is not None))
+    return KeyMissing(wording=Wording.join([*parts, Wording("Nothing was sent.")]), fault=fault)
 
 
-def _key_place(reference: str) -> str:
+def _key_remedy(places: Wording, provider: str, alternatives: list[str], *, instead: bool) -> Wording:
+    """Return what to do about a key that is missing, or `instead` of repairing the one that is there."""
+    set_it = Wording("Set {places}", places=places)
+    if instead:
+        set_it = Wording("Or set {places}", places=places)
+    if not alternatives:
+        return Wording("{set_it}, or run `thinkaloud keys set {provider}`.", set_it=set_it, provider=provider)
+    return Wording(
+        "{set_it}, run `thinkaloud keys set {provider}`, or use another provider, such as {model}.",
+        set_it=set_it,
+        provider=provider,
+        model=alternatives[0],
+    )
+
+
+def _key_place(reference: str) -> Wording:
     kind, _, name = reference.partition(":")
     match kind:
         case "credentials":
-            return f"{name} in credentials.toml (mode 600)"
+            return Wording("{name} in credentials.toml (mode 600)", name=name)
         case "file":
-            return f"the key file {name}"
+            return Wording("the key file {name}", name=name)
         case "keyring":
-            return f"the keyring entry {name}"
-    return name
+            return Wording("the keyring entry {name}", name=name)
+    return Wording.plain(name)
 
 
 def _check_vendor(catalog: Catalog, model: Model, name: str) -> None:
@@ -129,8 +146,11 @@ def _check_vendor(catalog: Catalog, model: Model, name: str) -> None:
     providers = _similar_providers(catalog, prefix) or tuple(model.at)[:3]
     choices = ", ".join(f"{provider}/{model.id}" for provider in providers)
     raise UnknownModel(
-        f"Unknown provider {prefix!r} in {name!r}. Use {choices}, or add a row for the provider to your own "
-        "catalog file. Nothing was sent."
+        "Unknown provider {prefix} in {name}. Use {choices}, or add a row for the provider to your "
+        "own catalog file. Nothing was sent.",
+        prefix=repr(prefix),
+        name=repr(name),
+        choices=choices,
     )
 
 
@@ -215,19 +235,39 @@ def _unknown_model_error(catalog: Catalog, name: str) -> UnknownModel:
     prefix, slash, model_name = name.partition("/")
     similar = [f"{provider}/{model_name}" for provider in _similar_providers(catalog, prefix) if slash]
     similar = similar or similar_names(catalog, name)
-    hint = f"Did you mean {', '.join(similar)}? " if similar else ""
-    return UnknownModel(
-        f"Unknown model {name!r}: it is not in the catalog and does not start with a provider. {hint}"
-        f"Add the provider, such as openrouter/{name}, or add a row for the model to your own catalog file."
+    parts = [
+        Wording(
+            "Unknown model {name}: it is not in the catalog and does not start with a provider.",
+            name=repr(name),
+        )
+    ]
+    if similar:
+        parts.append(Wording("Did you mean {names}?", names=", ".join(similar)))
+    parts.append(
+        Wording(
+            "Add the provider, such as {example}, or add a row for the model to your own catalog file.",
+            example=f"openrouter/{name}",
+        )
     )
+    return UnknownModel(wording=Wording.join(parts))
 
 
 def _family_error(model: Model, provider: Provider) -> UnknownModel:
     ids = [f"{provider.name}/{name}" for name in model.ids.get(provider.name, ())]
-    advice = f"Use one of its models, such as {' or '.join(ids[:3])}"
-    if not ids:
-        advice = f"Name one of its models as {provider.name} spells it"
-    return UnknownModel(f"{model.id!r} is a family of models at {provider.name}. {advice}. Nothing was sent.")
+    if ids:
+        return UnknownModel(
+            "{model} is a family of models at {provider}. Use one of its models, such as {models}. Nothing "
+            "was sent.",
+            model=repr(model.id),
+            provider=provider.name,
+            models=Wording.any_of(ids[:3]),
+        )
+    return UnknownModel(
+        "{model} is a family of models at {provider}. Name one of its models as {provider} spells it. "
+        "Nothing was sent.",
+        model=repr(model.id),
+        provider=provider.name,
+    )
 
 
 def _similar_providers(catalog: Catalog, name: str) -> list[str]:

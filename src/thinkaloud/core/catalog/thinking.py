@@ -7,7 +7,7 @@ available at all is an error, or a note with `on_unavailable="warn"`.
 
 from msgspec.structs import replace
 
-from thinkaloud.core.canon import ThinkingNotOffered
+from thinkaloud.core.canon import ThinkingNotOffered, Wording
 from thinkaloud.core.canon.requests import OnUnavailable, ThinkingLevel, ThinkingParameters, ThinkingSetting
 from thinkaloud.core.catalog.budgets import check_budget, clamp_budget, with_answer_room
 from thinkaloud.core.catalog.catalog import THINKING_SUFFIX
@@ -44,7 +44,11 @@ def resolve_thinking(
         parameters = _model_default(route)
         if thinks(route.model, parameters) and _tools_exclude_thinking(route, tools):
             provider = route.provider.name
-            note = f"{route.model_id} takes no tools at {provider} while it thinks, so thinking is off."
+            note = Wording(
+                "{model_id} takes no tools at {provider} while it thinks, so thinking is off.",
+                model_id=route.model_id,
+                provider=provider,
+            )
             parameters = _add_note(_off_parameters(route), note)
     elif setting.level is ThinkingLevel.OFF:
         parameters = _off_parameters(route)
@@ -52,14 +56,17 @@ def resolve_thinking(
         parameters = _on_parameters(route, setting)
         if reason := _unavailable_reason(route, parameters, tools):
             if on_unavailable == "error":
-                raise ThinkingNotOffered(reason)
+                raise ThinkingNotOffered(wording=reason)
             parameters = _add_note(_off_parameters(route), reason)
     parameters = with_answer_room(_with_notes(route, setting, parameters), route, max_tokens)
     if forced_tool and not allows_forced_tool(route, parameters):
         return _add_note(
             parameters,
-            f"{route.model_id} does not allow a forced tool while thinking, so the model chooses the tool. "
-            "Turn thinking off to force a tool.",
+            Wording(
+                "{model_id} does not allow a forced tool while thinking, so the model chooses the "
+                "tool. Turn thinking off to force a tool.",
+                model_id=route.model_id,
+            ),
         )
     return parameters
 
@@ -95,26 +102,32 @@ def thinks(model: Model, parameters: ThinkingParameters) -> bool:
     return bool(requested) or _thinks_by_default(model)
 
 
-def _unavailable_reason(route: Route, parameters: ThinkingParameters, tools: bool) -> str:
-    """Return why the requested thinking is not available; empty if it is."""
+def _unavailable_reason(route: Route, parameters: ThinkingParameters, tools: bool) -> Wording | None:
+    """Return why the requested thinking is not available; None if it is."""
     model, provider = route.model, route.provider
     if model.thinking is ThinkingSupport.NONE:
-        return (
-            f"Thinking is on, but {route.model_id} does not support thinking. "
-            "Turn thinking off, or choose a model listed by: thinkaloud models --thinking"
+        return Wording(
+            "Thinking is on, but {model_id} does not support thinking. Turn thinking off, or "
+            "choose a model listed by: thinkaloud models --thinking",
+            model_id=route.model_id,
         )
     if _tools_exclude_thinking(route, tools):
         alternative = next((name for name in model.at if name != provider.name), "another provider")
-        return (
-            f"Thinking and tools are both on, but {route.model_id} supports only one of them at "
-            f"{provider.name}. Use {alternative}, or turn thinking off."
+        return Wording(
+            "Thinking and tools are both on, but {model_id} supports only one of them at {name}. "
+            "Use {alternative}, or turn thinking off.",
+            model_id=route.model_id,
+            name=provider.name,
+            alternative=alternative,
         )
     if not thinks(model, parameters) and model.fact != ASSUMED_FACT:
-        return (
-            f"Thinking is on, but {provider.name} has no parameter to turn it on for {route.model_id}. "
-            "Turn thinking off, or use another provider."
+        return Wording(
+            "Thinking is on, but {name} has no parameter to turn it on for {model_id}. Turn "
+            "thinking off, or use another provider.",
+            name=provider.name,
+            model_id=route.model_id,
         )
-    return ""
+    return None
 
 
 def _tools_exclude_thinking(route: Route, tools: bool) -> bool:
@@ -151,34 +164,45 @@ def _off_parameters(route: Route) -> ThinkingParameters:
 def _with_between_tools_note(route: Route, parameters: ThinkingParameters) -> ThinkingParameters:
     return _add_note(
         parameters,
-        f"Thinking cannot be turned off completely for {route.model_id}: it does not think before it "
-        "answers, but may write short thoughts between tool calls.",
+        Wording(
+            "Thinking cannot be turned off completely for {model_id}: it does not think before it "
+            "answers, but may write short thoughts between tool calls.",
+            model_id=route.model_id,
+        ),
     )
 
 
 def _lowest_parameters(route: Route) -> ThinkingParameters:
     """Request the least thinking from a model that always thinks, or that has no switch at this provider."""
     model, effort_words = route.model, _effort_words(route)
-    cause = f"has no switch at {route.provider.name}"
+    cause = Wording("has no switch at {name}", name=route.provider.name)
     if model.thinking is ThinkingSupport.ALWAYS:
-        cause = "always thinks"
+        cause = Wording("always thinks")
     if effort_words and _effort_field(route):
         parameters, remedy = (
             _effort_request(route, weakest_word(effort_words)),
-            f"The lowest effort was requested: {weakest_word(effort_words)}.",
+            Wording("The lowest effort was requested: {word}.", word=weakest_word(effort_words)),
         )
     elif _takes_budget(route):
         minimum = model.budget_min or LEVEL_BUDGETS[ThinkingLevel.LOW]
         parameters, remedy = (
             _budget_request(route, minimum),
-            f"The smallest budget was requested: {minimum} tokens.",
+            Wording("The smallest budget was requested: {minimum} tokens.", minimum=minimum),
         )
     else:
         parameters, remedy = (
             ThinkingParameters(),
-            "It has no setting for less thinking, so its default applies.",
+            Wording("It has no setting for less thinking, so its default applies."),
         )
-    return _add_note(parameters, f"Thinking cannot be turned off: {route.model_id} {cause}. {remedy}")
+    return _add_note(
+        parameters,
+        Wording(
+            "Thinking cannot be turned off: {model_id} {cause}. {remedy}",
+            model_id=route.model_id,
+            cause=cause,
+            remedy=remedy,
+        ),
+    )
 
 
 def _on_parameters(route: Route, setting: ThinkingSetting) -> ThinkingParameters:
@@ -197,15 +221,23 @@ def _budget_parameters(route: Route, budget_tokens: int) -> ThinkingParameters:
     effort_words = _effort_words(route)
     if effort_words and _effort_field(route):
         word = nearest_word(level, effort_words)
-        remedy = f"The effort {word} was requested instead; it may use more or fewer tokens."
+        remedy = Wording(
+            "The effort {word} was requested instead; it may use more or fewer tokens.", word=word
+        )
         parameters = _effort_request(route, word)
     else:
         parameters, remedy = (
             ThinkingParameters(),
-            "Only the switch was sent; the model decides how much to think.",
+            Wording("Only the switch was sent; the model decides how much to think."),
         )
     return _add_note(
-        parameters, f"{route.model_id} does not accept a budget at {route.provider.name}. {remedy}"
+        parameters,
+        Wording(
+            "{model_id} does not accept a budget at {name}. {remedy}",
+            model_id=route.model_id,
+            name=route.provider.name,
+            remedy=remedy,
+        ),
     )
 
 
@@ -216,20 +248,35 @@ def _level_parameters(route: Route, level: ThinkingLevel) -> ThinkingParameters:
     if not effort_words:
         return _add_note(
             ThinkingParameters(),
-            f"{route.model_id} has no levels at {route.provider.name}, so {level} was not sent. "
-            "The model decides how much to think.",
+            Wording(
+                "{model_id} has no levels at {name}, so {level} was not sent. The model decides how "
+                "much to think.",
+                model_id=route.model_id,
+                name=route.provider.name,
+                level=level,
+            ),
         )
     word = nearest_word(level, effort_words)
     parameters = _effort_request(route, word)
     if not _takes_effort(route.model):
         return _add_note(
             parameters,
-            f"{route.model_id} has only a switch and no levels, so {word} was sent to turn it on.",
+            Wording(
+                "{model_id} has only a switch and no levels, so {word} was sent to turn it on.",
+                model_id=route.model_id,
+                word=word,
+            ),
         )
     if word == level or level is ThinkingLevel.MAX:
         return parameters
     return _add_note(
-        parameters, f"{route.model_id} has no level {level}. The nearest, {word}, was requested."
+        parameters,
+        Wording(
+            "{model_id} has no level {level}. The nearest, {word}, was requested.",
+            model_id=route.model_id,
+            level=level,
+            word=word,
+        ),
     )
 
 
@@ -276,28 +323,43 @@ def _with_notes(route: Route, setting: ThinkingSetting, parameters: ThinkingPara
     if model.fact == ASSUMED_FACT and setting != ThinkingSetting():
         parameters = _add_note(
             parameters,
-            f"{model.id} is not in the catalog, so the usual parameters for {provider.name} were sent. "
-            "If the provider refuses them, add a row for the model to your own catalog file.",
+            Wording(
+                "{id} is not in the catalog, so the usual parameters for {name} were sent. If the "
+                "provider refuses them, add a row for the model to your own catalog file.",
+                id=model.id,
+                name=provider.name,
+            ),
         )
     if not thinks(model, parameters):
         if route.model_id.endswith(THINKING_SUFFIX):
             parameters = _add_note(
                 parameters,
-                f"The name {route.model_id} asks for thinking but the setting does not. "
-                f"Remove {THINKING_SUFFIX}.",
+                Wording(
+                    "The name {model_id} asks for thinking but the setting does not. Remove "
+                    "{thinking_suffix}.",
+                    model_id=route.model_id,
+                    thinking_suffix=THINKING_SUFFIX,
+                ),
             )
         return parameters
     if model.visible is ThinkingVisibility.ENCRYPTED:
         parameters = _add_note(
-            parameters, f"{route.model_id} encrypts its thoughts, so there is no text to show."
+            parameters,
+            Wording(
+                "{model_id} encrypts its thoughts, so there is no text to show.", model_id=route.model_id
+            ),
         )
     elif model.visible is ThinkingVisibility.WITHHELD:
         parameters = _add_note(
-            parameters, f"{route.model_id} withholds its thoughts, so there is no text to show."
+            parameters,
+            Wording(
+                "{model_id} withholds its thoughts, so there is no text to show.", model_id=route.model_id
+            ),
         )
     elif not provider.shows_thinking:
         parameters = _add_note(
-            parameters, f"{provider.name} does not return thoughts, so there is no text to show."
+            parameters,
+            Wording("{name} does not return thoughts, so there is no text to show.", name=provider.name),
         )
     return parameters
 
@@ -350,5 +412,5 @@ def _thinks_by_default(model: Model) -> bool:
     return model.on_by_default or model.thinking is ThinkingSupport.ALWAYS
 
 
-def _add_note(parameters: ThinkingParameters, note: str) -> ThinkingParameters:
+def _add_note(parameters: ThinkingParameters, note: Wording | None) -> ThinkingParameters:
     return replace(parameters, notes=(*parameters.notes, note)) if note else parameters

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from thinkaloud.core.canon import Kind, SealForm
+from thinkaloud.core.canon import Kind, SealForm, Wording
 from thinkaloud.core.canon.requests import (
     AssistantMessage,
     CacheMarks,
@@ -419,6 +419,16 @@ _INPUT_NAMES = {
     InputKind.PDF: ("A PDF file", "PDF files"),
     InputKind.AUDIO: ("A recording", "recordings"),
 }
+_KINDS = {
+    InputKind.IMAGE: Wording("images"),
+    InputKind.PDF: Wording("PDF files"),
+    InputKind.AUDIO: Wording("recordings"),
+}
+_REPLACED = {
+    InputKind.IMAGE: Wording("an image was"),
+    InputKind.PDF: Wording("a PDF file was"),
+    InputKind.AUDIO: Wording("a recording was"),
+}
 INPUT_CODES = {InputKind.IMAGE: "no_images", InputKind.PDF: "no_files", InputKind.AUDIO: "no_audio"}
 """The reason code of the report for each kind."""
 
@@ -438,20 +448,29 @@ def result_note(count: int) -> str:
     return f"({_counted(InputKind.IMAGE, count)} returned here, which cannot be sent as a tool result.)"
 
 
-def replaced_result_note(provider: str, count: int) -> str:
+def replaced_result_note(provider: str, count: int) -> Wording:
     """Return the sentence for the report that says what of tool results was replaced."""
-    counted = _counted(InputKind.IMAGE, count)
-    sentence = f"{provider} takes no images in tool results, so {counted[0].lower()}{counted[1:]}"
-    return f"{sentence} replaced by a note in the text."
-
-
-def replaced_note(model: str, kind: InputKind, count: int) -> str:
-    """Return the sentence for the report that says what was replaced."""
-    counted = _counted(kind, count)
-    return (
-        f"{model} takes no {_INPUT_NAMES[kind][1]}, so {counted[0].lower()}{counted[1:]} replaced by a note "
-        "in the text."
+    return Wording(
+        "{provider} takes no images in tool results, so {what} replaced by a note in the text.",
+        provider=provider,
+        what=_replaced(InputKind.IMAGE, count),
     )
+
+
+def replaced_note(model: str, kind: InputKind, count: int) -> Wording:
+    """Return the sentence for the report that says what was replaced."""
+    return Wording(
+        "{model} takes no {kinds}, so {what} replaced by a note in the text.",
+        model=model,
+        kinds=_KINDS[kind],
+        what=_replaced(kind, count),
+    )
+
+
+def _replaced(kind: InputKind, count: int) -> Wording:
+    if count == 1:
+        return _REPLACED[kind]
+    return Wording("{count} {kinds} were", count=count, kinds=_KINDS[kind])
 
 
 def _counted(kind: InputKind, count: int) -> str:

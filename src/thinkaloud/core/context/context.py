@@ -10,7 +10,7 @@ from typing import assert_never
 
 import msgspec
 
-from thinkaloud.core.canon import Entry, Event, Kind, OutOfOrder, Refused, TurnEnded
+from thinkaloud.core.canon import Entry, Event, Kind, OutOfOrder, Refused, TurnEnded, reason_of
 from thinkaloud.core.canon.requests import (
     ToolDefinition,
     ToolMessage,
@@ -86,8 +86,9 @@ def read_conversation(data: bytes) -> Context:
         record = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(
-            f"This is not a conversation: {error}. Use a JSON object with `messages`, each with the role "
-            "user, assistant or tool."
+            "This is not a conversation: {reason}. Use a JSON object with `messages`, each with the "
+            "role user, assistant or tool.",
+            reason=reason_of(error),
         ) from None
     steps = tuple(map(_read_step, record.messages))
     return Context(steps, record.system, tuple(_read_tool(tool) for tool in record.tools), record.model)
@@ -136,7 +137,8 @@ def _read_turn(record: _AnsweredRecord) -> AnsweredTurn:
             apply(turn, entry)
     except OutOfOrder as error:
         raise Refused(
-            f"The events of an assistant message are invalid: {error}. Keep them complete and in order."
+            "The events of an assistant message are invalid: {reason}. Keep them complete and in order.",
+            reason=reason_of(error),
         ) from None
     return AnsweredTurn(turn, record.prefix, record.provider)
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
 from thinkaloud.core.catalog import resolve_thinking
 from thinkaloud.core.catalog.rows import ReplayForm, ReplayScope, Route
@@ -15,7 +16,7 @@ def fit_open_loop(
     turns_without_thought: set[int],
     *,
     drops: bool,
-) -> tuple[ThinkingParameters, tuple[str, ...]]:
+) -> tuple[ThinkingParameters, tuple[Wording, ...]]:
     """Adapt the thinking parameters to the open tool loop, and return notes about the change.
 
     With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
@@ -43,13 +44,12 @@ def _thought_first(ask: ThinkingParameters, route: Route) -> bool:
     )
 
 
-_PAUSED_NOTE = (
+_PAUSED_NOTE = Wording(
     "Thinking is off for this request: the open tool loop contains an answer without a thought of this "
-    "model, "
-    "and the model refuses that when it has a budget. Thinking is on again after the next user message."
+    "model, and the model refuses that when it has a budget. Thinking is on again after the next user "
+    "message."
 )
-_DROPPED_NOTE = (
+_DROPPED_NOTE = Wording(
     "The provider is asked to drop thoughts that are no longer valid: something before the open tool loop "
-    "changed, "
-    "and the loop cannot continue without them."
+    "changed, and the loop cannot continue without them."
 )

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
+from thinkaloud.core.canon import Wording
+
 
 class SendStatus(StrEnum):
     """What happened to a block."""
@@ -15,37 +17,43 @@ class SendStatus(StrEnum):
 
 
 REASONS = {
-    "verbatim": "Sent back byte for byte to the model that issued it.",
+    "verbatim": Wording("Sent back byte for byte to the model that issued it."),
     "drop_block": (
-        "Something before it changed, but the open tool loop requires it, so it is sent with the "
-        "request to drop it."
+        Wording(
+            "Something before it changed, but the open tool loop requires it, so it is sent with the "
+            "request to drop it."
+        )
     ),
-    "plain": "Sent in plain form, which every model can read.",
-    "field": "Its text is sent back in the field that this provider uses for thoughts.",
-    "note": "A short note in the next user message summarizes this thought of another model.",
-    "renamed": "The call got a new id, because its own was missing or already used.",
-    "wrapped": "The arguments were not a JSON object, so they were wrapped in one.",
-    "foreign": "This thought of another model is kept here and not sent.",
-    "stripped": "Thoughts are stripped, and the provider does not require this one.",
-    "not_due": "The provider does not need thoughts of this turn.",
-    "forbidden": "The provider refuses thoughts of such a turn.",
-    "no_form": "The provider does not accept thoughts back.",
-    "no_message": "The provider's own message was not stored, so it cannot be sent back unchanged.",
-    "no_payload": "It is only a reference to an item that the provider did not store.",
-    "prefix": "Something before it changed, which invalidates it and all later thoughts.",
-    "interrupted": "The turn was cut off, and an incomplete thought is never sent.",
-    "unanswered": "A call of this turn has no result, and calls are sent only together with their results.",
-    "orphan": "No earlier call matches this result.",
-    "server_tool": "The provider ran this tool itself, and only that provider can read it.",
-    "nested": "It belongs to a called assistant; only the call and its result are sent.",
-    "reasoning_only": "The turn has thoughts but no answer, so there is no message to send.",
-    "empty": "It is empty.",
-    "blank": "It is blank, and the provider refuses blank text.",
-    "no_images": "This model takes no images, so a note in the text says that there was one.",
-    "no_result_images": "This provider takes no images in a tool result, so a note says that there was one.",
-    "no_files": "This model takes no PDF files, so a note in the text says that there was one.",
-    "no_audio": "This model takes no recordings, so a note in the text says that there was one.",
-    "retried": "The turn was cut off and the model was asked again.",
+    "plain": Wording("Sent in plain form, which every model can read."),
+    "field": Wording("Its text is sent back in the field that this provider uses for thoughts."),
+    "note": Wording("A short note in the next user message summarizes this thought of another model."),
+    "renamed": Wording("The call got a new id, because its own was missing or already used."),
+    "wrapped": Wording("The arguments were not a JSON object, so they were wrapped in one."),
+    "foreign": Wording("This thought of another model is kept here and not sent."),
+    "stripped": Wording("Thoughts are stripped, and the provider does not require this one."),
+    "not_due": Wording("The provider does not need thoughts of this turn."),
+    "forbidden": Wording("The provider refuses thoughts of such a turn."),
+    "no_form": Wording("The provider does not accept thoughts back."),
+    "no_message": Wording("The provider's own message was not stored, so it cannot be sent back unchanged."),
+    "no_payload": Wording("It is only a reference to an item that the provider did not store."),
+    "prefix": Wording("Something before it changed, which invalidates it and all later thoughts."),
+    "interrupted": Wording("The turn was cut off, and an incomplete thought is never sent."),
+    "unanswered": Wording(
+        "A call of this turn has no result, and calls are sent only together with their results."
+    ),
+    "orphan": Wording("No earlier call matches this result."),
+    "server_tool": Wording("The provider ran this tool itself, and only that provider can read it."),
+    "nested": Wording("It belongs to a called assistant; only the call and its result are sent."),
+    "reasoning_only": Wording("The turn has thoughts but no answer, so there is no message to send."),
+    "empty": Wording("It is empty."),
+    "blank": Wording("It is blank, and the provider refuses blank text."),
+    "no_images": Wording("This model takes no images, so a note in the text says that there was one."),
+    "no_result_images": Wording(
+        "This provider takes no images in a tool result, so a note says that there was one."
+    ),
+    "no_files": Wording("This model takes no PDF files, so a note in the text says that there was one."),
+    "no_audio": Wording("This model takes no recordings, so a note in the text says that there was one."),
+    "retried": Wording("The turn was cut off and the model was asked again."),
 }
 """Every reason code with a sentence for people."""
 
@@ -64,7 +72,7 @@ class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: int | None = None
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Wording:
         """The reason, as a sentence."""
         return REASONS[self.code]
 
@@ -80,7 +88,7 @@ class Report(msgspec.Struct, frozen=True):
     """One line for every block of every turn, and notes about other changes."""
 
     lines: tuple[ReportLine, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Wording, ...] = ()
 
     def total(self, status: SendStatus) -> ReportTotal:
         """Return the total over all lines with this status."""

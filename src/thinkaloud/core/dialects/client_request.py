@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.canon.requests import (
     CLIENT_TOOL_NAME,
     File,
@@ -131,7 +131,9 @@ def refuse_ambiguous_json(body: bytes) -> None:
                 name = msgspec.json.encode(msgspec.json.decode(name))
             if name in objects[-1]:
                 shown = name[1:-1].decode()[:40]
-                raise Refused(f"The field {shown!r} was sent twice in one object. Send it once.")
+                raise Refused(
+                    "The field {shown} was sent twice in one object. Send it once.", shown=repr(shown)
+                )
             objects[-1].add(name)
         elif token[0] == b"{":
             objects.append(set())
@@ -146,7 +148,9 @@ def decode_request(decoder: msgspec.json.Decoder[_T], body: bytes) -> _T:
         refuse_ambiguous_json(body)
         return request
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise Refused(f"The request cannot be read: {error}. Correct it, and send it again.") from None
+        raise Refused(
+            "The request cannot be read: {reason}. Correct it, and send it again.", reason=reason_of(error)
+        ) from None
     except RecursionError:
         raise Refused("The request is nested too deeply. Send a flatter one.") from None
 
@@ -202,8 +206,9 @@ def image_from_url(url: str) -> Image:
     head, comma, data = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         raise Refused(
-            f"The image {url[:60]!r} is not a data URL. The gateway fetches no images; send it as "
-            "`data:image/png;base64,…`."
+            "The image {url} is not a data URL. The gateway fetches no images; send it as "
+            "`data:image/png;base64,…`.",
+            url=repr(url[:60]),
         )
     return checked_image(head.removeprefix("data:").removesuffix(";base64"), data)
 
@@ -212,7 +217,10 @@ def checked_image(media_type: str, data: str) -> Image:
     """Return an image whose data is base64, or refuse it. Without a type, its first bytes tell it."""
     found = media_type_of(_decoded(data))
     if not _IMAGE_TYPE.fullmatch(media_type or found):
-        raise Refused(f"The type {media_type[:40]!r} is no type of an image. Send PNG, JPEG, GIF or WebP.")
+        raise Refused(
+            "The type {media_type} is no type of an image. Send PNG, JPEG, GIF or WebP.",
+            media_type=repr(media_type[:40]),
+        )
     return Image(media_type or found, data)
 
 
@@ -245,7 +253,7 @@ def joined_message(
 
 def unsupported_part(kind: str) -> Refused:
     """Return the refusal of a content part that would be lost."""
-    return Refused(f"Content of type {kind[:40]!r} is not supported here. Send text or images.")
+    return Refused("Content of type {kind} is not supported here. Send text or images.", kind=repr(kind[:40]))
 
 
 def merged_answers(steps: Iterable[ClientStep]) -> Iterator[ClientStep]:
@@ -277,11 +285,14 @@ def tool_definition(name: str, description: str | None, schema: msgspec.Raw) -> 
     """Return a tool that the client runs; without a schema it takes no arguments."""
     if not re.search(CLIENT_TOOL_NAME, name):
         raise Refused(
-            f"The tool name {name[:64]!r} is not valid. Use 1 to 128 ASCII letters, digits, _ and -."
+            "The tool name {name} is not valid. Use 1 to 128 ASCII letters, digits, _ and -.",
+            name=repr(name[:64]),
         )
     definition = ToolDefinition(name, description or "")
     if bytes(schema) in (b"", b"null"):
         return definition
     if bytes(schema)[:1] != b"{":
-        raise Refused(f"The parameters of the tool {name[:64]!r} are no JSON Schema. Send an object.")
+        raise Refused(
+            "The parameters of the tool {name} are no JSON Schema. Send an object.", name=repr(name[:64])
+        )
     return msgspec.structs.replace(definition, parameters=bytes(schema).decode())

@@ -28,6 +28,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.canon.events import MAX_NUMBER
 from thinkaloud.core.dialects.lenient import OddFields
@@ -52,7 +53,7 @@ class TurnEmitter:
         self._pending_key: Hashable = None
         self._pending_text: list[str] = []
         self.odd_fields = OddFields()
-        self._fault: tuple[str, str] | None = None
+        self._fault: tuple[str, Wording] | None = None
         self.whole_body = False
         """Whether the response is one JSON value, to which nothing can be missing; known at its end."""
         self.unfinished = b""
@@ -185,10 +186,10 @@ class TurnEmitter:
         if usage != _EMPTY_USAGE and not self.ended:
             self._emit(UsageReported(usage))
 
-    def add_notice(self, code: str, text: str) -> None:
+    def add_notice(self, code: str, message: Wording) -> None:
         """Emit a notice."""
         if not self.ended:
-            self._emit(NoticeGiven(code, text))
+            self._emit(NoticeGiven.of(code, message))
 
     def finish(self, finish: Finish, stop_reason: str = "", message: str = "") -> None:
         """End all blocks and the turn; `message` is the provider's own assistant message, as JSON."""
@@ -204,7 +205,7 @@ class TurnEmitter:
         self._emit(TurnEnded(finish, stop_reason, seal))
         self.ended = True
 
-    def fail(self, code: str, message: str) -> None:
+    def fail(self, code: str, message: Wording) -> None:
         """Mark open blocks as interrupted and end the turn as failed; a fault before is the reason."""
         if self.ended:
             return
@@ -213,16 +214,23 @@ class TurnEmitter:
             self._emit(BlockEnded(self._numbers_by_key[key], interrupted=True))
         self._open_keys.clear()
         self._add_odd_field_notices()
-        self._emit(TurnFailed(code, message))
+        self._emit(TurnFailed.of(code, message))
         self.ended = True
 
-    def add_fault(self, code: str, message: str) -> None:
+    def add_fault(self, code: str, message: Wording) -> None:
         """Make the turn end as failed, and keep what still arrives until then; the first fault counts."""
         self._fault = self._fault or (code, message)
 
-    def fail_cut_off(self, expected: str) -> None:
+    def fail_cut_off(self, expected: str | Wording) -> None:
         """Fail the turn because the bytes ended before `expected`, the provider's end of the turn."""
-        self.fail("cut_off", f"The {self.dialect} response is incomplete: it stopped before {expected}.")
+        self.fail(
+            "cut_off",
+            Wording(
+                "The {dialect} response is incomplete: it stopped before {expected}.",
+                dialect=self.dialect,
+                expected=expected,
+            ),
+        )
 
     def drain(self) -> list[Event]:
         """Return the events since the last call."""
@@ -232,7 +240,7 @@ class TurnEmitter:
 
     def _add_odd_field_notices(self) -> None:
         for message in self.odd_fields.messages():
-            self._emit(NoticeGiven(ODD_FIELD, message))
+            self._emit(NoticeGiven.of(ODD_FIELD, message))
 
     def _emit_turn_started(self) -> None:
         if not self._started:

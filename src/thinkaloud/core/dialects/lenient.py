@@ -14,6 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar, cast
 import msgspec
 from msgspec import inspect
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.wire import replace_non_json_numbers
 
 _MAX_FIELDS = 20
@@ -50,13 +51,24 @@ class OddFields:
                 value = value[: 4 * _MAX_VALUE_CHARACTERS].decode(errors="replace")
             self._example_by_message[key] = value[:_MAX_VALUE_CHARACTERS]
 
-    def messages(self) -> list[str]:
+    def messages(self) -> list[Wording]:
         """Return one sentence for each field."""
-        return [
-            f"{path or 'The frame'} is not {expected} but {self._example_by_message[path, expected]}"
-            + (f" (and so {count - 1:,} more times)." if count > 1 else ".")
-            for (path, expected), count in self._count_by_message.items()
-        ]
+        messages = []
+        for (path, expected), count in self._count_by_message.items():
+            example = self._example_by_message[path, expected]
+            message = Wording(
+                "{path} is not {expected} but {example}",
+                path=path or Wording("The frame"),
+                expected=expected,
+                example=example,
+            )
+            end = Wording("{message}.", message=message)
+            if count > 1:
+                end = Wording(
+                    "{message} (and so {count} more times).", message=message, count=f"{count - 1:,}"
+                )
+            messages.append(end)
+        return messages
 
 
 _UNREADABLE = object()

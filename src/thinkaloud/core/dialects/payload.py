@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import LenientDecoder, OddFields, Text
 from thinkaloud.core.wire import Frame
@@ -49,15 +50,15 @@ def has_error(raw: msgspec.Raw | bytes) -> bool:
     return value.isdigit() and len(value) == _STATUS_DIGITS
 
 
-def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
+def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, Wording]:
     """Return the code and the message of an error of any shape; without a message, its raw JSON."""
     try:
         error = _error_decoder.decode(raw, OddFields())
     except msgspec.MsgspecError:
         try:
-            return "provider_error", _string_decoder.decode(raw)
+            return "provider_error", Wording.plain(_string_decoder.decode(raw))
         except msgspec.MsgspecError:
-            return "provider_error", bytes(raw).decode(errors="replace")
+            return "provider_error", Wording.plain(bytes(raw).decode(errors="replace"))
     code_name = error.code if isinstance(error.code, str) else None
     code = error.status or code_name or error.type or error.code or "provider_error"
     message = error.message or bytes(raw).decode(errors="replace")
@@ -66,7 +67,7 @@ def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
         message = f"{message}: {cause}"
     if error.metadata and error.metadata.provider_name:
         message = f"{message.strip()} (from {error.metadata.provider_name})"
-    return str(code), message
+    return str(code), Wording.plain(message)
 
 
 def keep_alive(frame: Frame) -> bool:
@@ -80,7 +81,7 @@ def keep_alive(frame: Frame) -> bool:
         return False
 
 
-def find_error(frame: Frame) -> tuple[str, str] | None:
+def find_error(frame: Frame) -> tuple[str, Wording] | None:
     """Return the code and message of a frame that calls itself an error; None for any other frame."""
     try:
         fields = _fields_decoder.decode(frame.data)

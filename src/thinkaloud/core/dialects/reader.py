@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from thinkaloud.core.canon import Event, NotAResponse, UnknownDialect
+from thinkaloud.core.canon import Event, NotAResponse, UnknownDialect, Wording, reason_of
 from thinkaloud.core.dialects import bedrock_converse, text
 from thinkaloud.core.dialects.clues import read_clues
 from thinkaloud.core.dialects.emitter import TurnEmitter
@@ -63,7 +63,9 @@ class Reader:
     ) -> None:
         if dialect != AUTO and dialect not in DIALECTS:
             names = ", ".join((AUTO, *sorted(DIALECTS)))
-            raise UnknownDialect(f"Unknown dialect {dialect!r}. Use one of: {names}.")
+            raise UnknownDialect(
+                "Unknown dialect {dialect}. Use one of: {names}.", dialect=repr(dialect), names=names
+            )
         self._dialect = dialect
         self._tag_profile = find_profile(tags) if tags else None
         self._limits = limits
@@ -117,7 +119,8 @@ class Reader:
             reader.close()
         except RecursionError:
             self._emitter.fail(
-                "bad_frame", f"{self._dialect} sent JSON that is nested too deep to send back."
+                "bad_frame",
+                Wording("{dialect} sent JSON that is nested too deep to send back.", dialect=self._dialect),
             )
 
     def _feed_decoder(self, data: bytes) -> list[Frame]:
@@ -134,7 +137,9 @@ class Reader:
         drop_blank_start(self._head)
         self._blank_bytes += size - len(self._head)
         if self._blank_bytes > self._limits.response_bytes:
-            raise WireLimitExceeded("The response", "response_bytes", self._limits.response_bytes, [])
+            raise WireLimitExceeded(
+                Wording("The response"), "response_bytes", self._limits.response_bytes, []
+            )
 
     def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
         """Buffer bytes until the framing is known, then create the decoder and return all bytes so far."""
@@ -185,10 +190,14 @@ class Reader:
         """Accept plain text as a response only if it starts with a marker that models write."""
         if self._dialect != AUTO:
             start = head[:64].decode(errors="replace")
-            message = f"{self._dialect} is sent as events or as JSON, but this is neither: {start!r}"
+            message = Wording(
+                "{dialect} is sent as events or as JSON, but this is neither: {start}",
+                dialect=self._dialect,
+                start=repr(start),
+            )
             self._emitter.fail("bad_frame", message)
         elif not starts_with_marker(head.decode(errors="replace")):
-            raise NotAResponse(_not_a_response_message(head))
+            raise NotAResponse(wording=_not_a_response_message(head))
         else:
             self._set_dialect(text.NAME)
 
@@ -198,8 +207,12 @@ class Reader:
         except (BrokenFrame, WireLimitExceeded) as fault:
             self._read_frames(fault.frames)
             if self._dialect == AUTO:
-                raise NotAResponse(f"{_not_a_response_message(self._first_bytes)} ({fault})") from fault
-            self._emitter.fail(fault.code, str(fault))
+                raise NotAResponse(
+                    "{message} ({reason})",
+                    message=_not_a_response_message(self._first_bytes),
+                    reason=reason_of(fault),
+                ) from fault
+            self._emitter.fail(fault.code, fault.wording)
         else:
             self._frame_count += len(frames)
             self._read_frames(frames)
@@ -237,7 +250,13 @@ class Reader:
         elif not keep_alive(frame):
             start = frame.data[:80].decode(errors="replace")
             self._emitter.add_fault(
-                "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
+                "bad_frame",
+                Wording(
+                    "{dialect} sent a frame that cannot be decoded ({reason}): {start}",
+                    dialect=self._dialect,
+                    reason=reason_of(error),
+                    start=start,
+                ),
             )
 
     def _find_reader(self, frame: Frame) -> None:
@@ -249,7 +268,7 @@ class Reader:
             name = bedrock_converse.NAME if self._from_aws and frame.event else detect_dialect(frame)
             if name is None:
                 if len(self._undetected_frames) > _MAX_UNRECOGNISED_FRAMES:
-                    raise NotAResponse(_not_a_response_message(self._first_bytes))
+                    raise NotAResponse(wording=_not_a_response_message(self._first_bytes))
                 return
             self._set_dialect(name)
         self._reader = DIALECTS[self._dialect].make_reader(self._emitter, self._tag_profile)
@@ -265,8 +284,8 @@ class Reader:
         if self._dialect == AUTO and self._from_aws:
             self._set_dialect(bedrock_converse.NAME)
         if self._dialect == AUTO:
-            raise NotAResponse(_not_a_response_message(self._first_bytes))
-        self._emitter.fail_cut_off("any content")
+            raise NotAResponse(wording=_not_a_response_message(self._first_bytes))
+        self._emitter.fail_cut_off(Wording("any content"))
 
 
 class InvokeReader:
@@ -295,10 +314,13 @@ def _repaired_frame(frame: Frame) -> Frame:
     return frame if data == frame.data else Frame(data, frame.event)
 
 
-def _not_a_response_message(first_bytes: bytes) -> str:
+def _not_a_response_message(first_bytes: bytes) -> Wording:
     first_line = first_bytes[:_SHOWN_BYTES].decode(errors="replace").strip().partition("\n")[0]
-    detail = f"it starts with {first_line[:40]!r}" if first_line else "it is empty"
-    return (
-        f"This is not a model's response in any known format: {detail}. "
-        'If it is raw model text, set the dialect to "text".'
+    detail = Wording("it is empty")
+    if first_line:
+        detail = Wording("it starts with {first_line}", first_line=repr(first_line[:40]))
+    return Wording(
+        "This is not a model's response in any known format: {detail}. If it is raw model text, "
+        'set the dialect to "text".',
+        detail=detail,
     )

@@ -238,7 +238,9 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if row is None or row.build_request is None:
         names = ", ".join(sorted(name for name, row in DIALECTS.items() if row.build_request))
         raise UnknownDialect(
-            f"The dialect {route.provider.dialect!r} of {route.provider.name} cannot send requests. "
-            f"Use one of: {names}."
+            "The dialect {dialect} of {name} cannot send requests. Use one of: {names}.",
+            dialect=repr(route.provider.dialect),
+            name=route.provider.name,
+            names=names,
         )
     return row.build_request(route, request)

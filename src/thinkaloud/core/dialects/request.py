@@ -57,8 +57,9 @@ def _add_extra(body: JsonDict, path: str, value: object) -> None:
         target = target.get(name, {}) if isinstance(target, dict) else None
     if target != {}:
         raise Refused(
-            f"The extra field {path!r} is part of the request already. Nothing was sent. "
-            "Use the option for it, or choose another field."
+            "The extra field {path} is part of the request already. Nothing was sent. Use the option "
+            "for it, or choose another field.",
+            path=repr(path),
         )
     set_at_path(body, path, value)
 
@@ -130,7 +131,9 @@ def _checked_json(text: str, description: str) -> msgspec.Raw:
     data = text.encode()
     if not valid_json(data):
         raise Refused(
-            f"{description} is not valid JSON: {text[:60]!r}. Nothing was sent. Write it as one JSON value."
+            "{description} is not valid JSON: {text}. Nothing was sent. Write it as one JSON value.",
+            description=description,
+            text=repr(text[:60]),
         )
     return msgspec.Raw(data)
 
@@ -159,7 +162,9 @@ def pdf_type(file: File, dialect: str) -> str:
     """Return the type of a PDF file, or refuse another file."""
     if file.media_type != PDF:
         raise Refused(
-            f"{dialect} does not accept files of type {file.media_type!r}. Nothing was sent. Send a PDF."
+            "{dialect} does not accept files of type {media_type}. Nothing was sent. Send a PDF.",
+            dialect=dialect,
+            media_type=repr(file.media_type),
         )
     return file.media_type
 
@@ -169,8 +174,11 @@ def image_format(image: Image, allowed: tuple[str, ...], dialect: str) -> str:
     kind, _, subtype = image.media_type.partition("/")
     if kind != "image" or subtype not in allowed:
         raise Refused(
-            f"{dialect} does not accept images of type {image.media_type!r}. Nothing was sent. "
-            f"Convert the image to one of: {', '.join(allowed)}."
+            "{dialect} does not accept images of type {media_type}. Nothing was sent. Convert the "
+            "image to one of: {allowed}.",
+            dialect=dialect,
+            media_type=repr(image.media_type),
+            allowed=", ".join(allowed),
         )
     return subtype
 

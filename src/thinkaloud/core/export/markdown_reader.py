@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from thinkaloud.core.canon import Refused, TurnEnded
+from thinkaloud.core.canon import Refused, TurnEnded, Wording, reason_of
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.export.markdown_format import (
     BlockMark,
@@ -60,7 +60,11 @@ def read_markdown(text: str) -> SessionRecord:
     expected_count = source.header.exchanges
     if len(exchanges) != expected_count:
         raise source.damage_error(
-            f"the first line announces {expected_count} exchanges, but the file has {len(exchanges)}"
+            Wording(
+                "the first line announces {expected_count} exchanges, but the file has {count}",
+                expected_count=expected_count,
+                count=len(exchanges),
+            )
         )
     record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges), source.header.agent)
     return read_json(write_json(record))  # a round trip, which refuses a record that JSON cannot hold
@@ -97,7 +101,9 @@ class _MarkdownSource:
         mark = self.next_mark
         self._index += 1
         if not isinstance(mark, kind):
-            raise self.damage_error(f'a comment with "is":"{kind.__struct_config__.tag}" is expected here')
+            raise self.damage_error(
+                Wording('a comment with "is":"{tag}" is expected here', tag=kind.__struct_config__.tag)
+            )
         self._section = self._text[self._comments[self._index].end() : self._start(self._index + 1)]
         self.next_mark = self._decode_next()
         return mark
@@ -106,16 +112,21 @@ class _MarkdownSource:
         """Return the text after the current mark, and whether it was edited."""
         text_and_edited = parse_text(note, self._section)
         if text_and_edited is None:
-            raise self.damage_error(f"the {note.form} around its text has no start or no end")
+            raise self.damage_error(
+                Wording("the {form} around its text has no start or no end", form=note.form)
+            )
         return text_and_edited
 
-    def damage_error(self, problem: str, *, at_next: bool = False) -> Refused:
+    def damage_error(self, problem: Wording, *, at_next: bool = False) -> Refused:
         """Return an error that names the line of the current mark, or of the next one."""
         index = self._index + at_next
         line = 1 + self._text.count("\n", 0, self._start(index) if index >= 0 else 0)
         return Refused(
-            f"This session file is damaged at line {line}: {problem}. Restore the comments as they were "
-            "exported, or export the session again. Only the texts between the comments may be edited."
+            "This session file is damaged at line {line}: {reason}. Restore the comments as they "
+            "were exported, or export the session again. Only the texts between the comments may be "
+            "edited.",
+            line=line,
+            reason=problem,
         )
 
     def _start(self, index: int) -> int:
@@ -126,14 +137,16 @@ class _MarkdownSource:
             return None
         comment_text = self._comments[self._index + 1][1].rstrip()
         if not comment_text.endswith(" -->"):
-            raise self.damage_error("the comment does not end on this line", at_next=True)
+            raise self.damage_error(Wording("the comment does not end on this line"), at_next=True)
         return self._decode(_mark_decoder, comment_text.removesuffix(" -->"), at_next=True)
 
     def _decode(self, decoder: msgspec.json.Decoder[M], json_text: str, *, at_next: bool = False) -> M:
         try:
             return decoder.decode(json_text)
         except (msgspec.MsgspecError, RecursionError) as error:
-            raise self.damage_error(f"the comment cannot be read ({error})", at_next=at_next) from None
+            raise self.damage_error(
+                Wording("the comment cannot be read ({reason})", reason=reason_of(error)), at_next=at_next
+            ) from None
 
 
 def _normalized_text(text: str) -> str:
@@ -142,8 +155,9 @@ def _normalized_text(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise Refused(
-            f"This text has an unpaired surrogate at position {error.start}, so it was decoded incorrectly. "
-            "Decode the file as UTF-8."
+            "This text has an unpaired surrogate at position {start}, so it was decoded incorrectly. "
+            "Decode the file as UTF-8.",
+            start=error.start,
         ) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -155,7 +169,11 @@ def _read_exchange(source: _MarkdownSource) -> Exchange:
     turn_mark = source.take(TurnMark)
     if len(messages) != turn_mark.asked:
         raise source.damage_error(
-            f"this answer needs {turn_mark.asked} messages before it, but there are {len(messages)}"
+            Wording(
+                "this answer needs {asked} messages before it, but there are {count}",
+                asked=turn_mark.asked,
+                count=len(messages),
+            )
         )
     blocks, changed = _read_blocks(source, turn_mark.blocks)
     end = source.take(EndMark).end
@@ -187,7 +205,9 @@ def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool
         text, edited = source.text(mark.text)
         number = mark.block if isinstance(mark, ResultMark) else mark.block.number
         if isinstance(mark, BlockMark) == (number in blocks):
-            raise source.damage_error(f"block {number} is duplicated, or its result comes before it")
+            raise source.damage_error(
+                Wording("block {number} is duplicated, or its result comes before it", number=number)
+            )
         if isinstance(mark, BlockMark):
             blocks[number], missing_results[number] = mark.block, mark.returns
             mark.block.pieces = [text]
@@ -197,7 +217,9 @@ def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool
         if edited:
             blocks[number].seals, changed = [], True
     if len(blocks) != count or blocks.keys() != set(range(len(blocks))) or any(missing_results.values()):
-        raise source.damage_error(f"the answer needs {count} blocks with all their results before its end")
+        raise source.damage_error(
+            Wording("the answer needs {count} blocks with all their results before its end", count=count)
+        )
     return [blocks[number] for number in range(count)], changed
 
 

@@ -7,7 +7,16 @@ record whose entries are out of order or have no end can be neither written nor 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.core.canon import BlockStarted, Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
+from thinkaloud.core.canon import (
+    BlockStarted,
+    Entry,
+    Kind,
+    OutOfOrder,
+    Refused,
+    TurnEnded,
+    TurnFailed,
+    reason_of,
+)
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.transcript import Block, Reply, Turn, apply, unfold
 
@@ -102,8 +111,10 @@ def refuse_newer_version(version: int) -> None:
     """Refuse a file that a newer Thinkaloud wrote."""
     if version > VERSION:
         raise Refused(
-            f"This session file has format version {version}, but this Thinkaloud reads only up to version "
-            f"{VERSION}. Update Thinkaloud to import it."
+            "This session file has format version {version}, but this Thinkaloud reads only up to "
+            "version {latest}. Update Thinkaloud to import it.",
+            version=version,
+            latest=VERSION,
         )
 
 
@@ -112,13 +123,16 @@ def _checked_turn(number: int, exchange: Exchange) -> Turn:
         turn = exchange.turn
     except OutOfOrder as error:
         raise Refused(
-            f"The entries of exchange {number} are not a valid turn: {error}. "
-            "Keep them complete and in their original order."
+            "The entries of exchange {number} are not a valid turn: {reason}. Keep them complete and "
+            "in their original order.",
+            number=number,
+            reason=reason_of(error),
         ) from None
     if turn.live:
         raise Refused(
-            f"The answer of exchange {number} has not ended, and a file holds completed turns only. "
-            "Wait for its end, stop it, or leave that exchange out."
+            "The answer of exchange {number} has not ended, and a file holds completed turns only. "
+            "Wait for its end, stop it, or leave that exchange out.",
+            number=number,
         )
     return turn
 
@@ -205,8 +219,9 @@ def read_json(data: bytes) -> SessionRecord:
         file = _file_decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refused(
-            f"This is not a Thinkaloud session: {error}. Import a file as it was exported: one JSON object "
-            "with `thinkaloud`, `title`, `created_ms` and `exchanges`."
+            "This is not a Thinkaloud session: {reason}. Import a file as it was exported: one JSON "
+            "object with `thinkaloud`, `title`, `created_ms` and `exchanges`.",
+            reason=reason_of(error),
         ) from None
     agent = "" if file.agent is UNSET else file.agent
     source = None if file.source is UNSET else file.source
@@ -220,6 +235,8 @@ def _check_branches(record: SessionRecord) -> None:
     for index, exchange in enumerate(record.exchanges):
         if exchange.follows is not UNSET and not -1 <= exchange.follows < index:
             raise Refused(
-                f"Exchange {index + 1} follows exchange {exchange.follows + 1}, which is not before it. "
-                "Import the file as it was exported."
+                "Exchange {number} follows exchange {follows}, which is not before it. Import the "
+                "file as it was exported.",
+                number=index + 1,
+                follows=exchange.follows + 1,
             )

@@ -229,7 +229,7 @@ def outcome_of_end(turn: Turn, event: TurnEnded) -> Outcome:
 def outcome_of_failure(event: TurnFailed) -> Outcome:
     """Return the outcome of a turn that failed: cut off if the stream just stopped, failed otherwise."""
     ending = Ending.CUT_OFF if event.code == "cut_off" else Ending.FAILED
-    return Outcome(ending, event.code, event.message)
+    return Outcome(ending, event.code, event.message, event.wording)
 
 
 def _ending(turn: Turn, finish: Finish) -> Ending:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.core.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage, Wording
 from thinkaloud.core.canon.requests import Image
 
 SEPARATOR = "\n\n"
@@ -57,6 +57,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     ending: Ending
     cause: str = ""
     message: str = ""
+    wording: Wording | None = None
+    """The message as a template with fields, for translation; None if the message has no fields."""
 
 
 class Block(msgspec.Struct):

@@ -148,5 +148,5 @@ def _approval_and_result(call: Block) -> Iterator[_TimedEvent]:
 def _end_event(turn: Turn, outcome: Outcome) -> Event:
     cut_off = outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
     if (outcome.ending is Ending.FAILED or cut_off) and turn.message is None:
-        return TurnFailed(outcome.cause, outcome.message)
+        return TurnFailed(outcome.cause, outcome.message, wording=outcome.wording)
     return TurnEnded(_FINISH_BY_ENDING.get(outcome.ending, Finish.STOP), outcome.cause, turn.message)

@@ -8,6 +8,7 @@ from thinkaloud.core.canon import Kind, NoticeGiven
 from thinkaloud.core.transcript import Approval, Block, Ending, ThinkingTime, Turn
 from thinkaloud.core.view.policy import HeaderStyle
 from thinkaloud.core.view.state import ThinkingState, ViewContext, connection_lost
+from thinkaloud.core.view.translate import translate_received
 from thinkaloud.core.view.words import Words
 
 ICONS = {
@@ -140,7 +141,8 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
     if turn.outcome is None or turn.outcome.ending not in _ENDING_KEYS:
         return ""
     key = "ai.notice.connection_lost" if connection_lost(turn) else _ENDING_KEYS[turn.outcome.ending]
-    reason = turn.outcome.message or turn.outcome.cause
+    outcome = turn.outcome
+    reason = translate_received(outcome.message, outcome.wording, locale) or outcome.cause
     if turn.outcome.ending is Ending.FAILED and not reason:
         return ""  # without a reason the notice would only repeat the label
     return Words(locale).text(key, reason=reason)
@@ -149,7 +151,7 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
 def notice_text(event: NoticeGiven, locale: str = "en-US") -> str:
     """Return a notice given during the turn: localized if its code is known, else its own text."""
     key = _NOTICE_KEYS.get(event.code)
-    return Words(locale).text(key) if key else event.text
+    return Words(locale).text(key) if key else translate_received(event.text, event.wording, locale)
 
 
 def needs_attention(event: NoticeGiven) -> bool:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from thinkaloud.core.canon import Refused, UnknownPreset
+from thinkaloud.core.canon import Refused, UnknownPreset, reason_of
 from thinkaloud.core.canon.events import build_types
 
 _THINKING_COMMAND = re.compile(r"[/:](?:toggle\s+)?thinking(?:\s+(?P<shown>show|hide))?", re.IGNORECASE)
@@ -125,7 +125,11 @@ PRESETS: Mapping[str, Policy] = {
 def preset(name: str) -> Policy:
     """Return the preset of that name."""
     if name not in PRESETS:
-        raise UnknownPreset(f"Unknown display preset: {name!r}. Use one of: {', '.join(PRESETS)}.")
+        raise UnknownPreset(
+            "Unknown display preset: {name}. Use one of: {presets}.",
+            name=repr(name),
+            presets=", ".join(PRESETS),
+        )
     return PRESETS[name]
 
 
@@ -136,7 +140,8 @@ def read_policy(settings: Mapping[str, object]) -> Policy:
         return msgspec.convert({**msgspec.to_builtins(base), **settings}, Policy)
     except msgspec.ValidationError as error:
         raise Refused(
-            f"Invalid setting in thinking.display: {error}. Correct it, or remove it to use the preset's."
+            "Invalid setting in thinking.display: {reason}. Correct it, or remove it to use the preset's.",
+            reason=reason_of(error),
         ) from None
 
 

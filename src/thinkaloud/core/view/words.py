@@ -63,7 +63,9 @@ def find_locale(name: str) -> Locale:
     """Return the locale for "pt", "pt-br", "pt_BR" or "pt_BR.UTF-8"; only the language part is compared."""
     language = re.split(r"[-_.@]", name.strip().lower(), maxsplit=1)[0]
     if language not in _BY_LANGUAGE:
-        raise UnknownLocale(f"Unknown language: {name!r}. Use one of: {', '.join(LOCALES)}.")
+        raise UnknownLocale(
+            "Unknown language: {name}. Use one of: {locales}.", name=repr(name), locales=", ".join(LOCALES)
+        )
     return _BY_LANGUAGE[language]
 
 

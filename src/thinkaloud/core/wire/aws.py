@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from thinkaloud.core.canon import Wording, reason_of
 from thinkaloud.core.wire.frames import DEFAULT_LIMITS, BrokenFrame, Frame, WireLimitExceeded, WireLimits
 
 _PRELUDE = struct.Struct(">III")
@@ -75,7 +76,7 @@ class AwsEventStreamDecoder:
             ):
                 raise BrokenFrame("an AWS event-stream prelude does not match its checksum", frames)
             if message_length > self._limit_bytes:
-                raise WireLimitExceeded("An AWS message", "event_bytes", self._limit_bytes, frames)
+                raise WireLimitExceeded(Wording("An AWS message"), "event_bytes", self._limit_bytes, frames)
             if len(data) - position < message_length:
                 self._needed_bytes = message_length
                 break
@@ -97,7 +98,9 @@ def _parse_message(data: bytes, headers_length: int, frames: list[Frame]) -> Fra
             _cached_event_type(headers) if len(headers) <= _MAX_CACHED_HEADER_BYTES else _event_type(headers)
         )
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
-        raise BrokenFrame(f"an AWS event-stream header cannot be decoded: {error!r}", frames) from error
+        raise BrokenFrame(
+            "an AWS event-stream header cannot be decoded: {reason}", frames, reason=repr(error)
+        ) from error
     payload = data[payload_start:-4]
     return Frame(_unwrap_chunk(payload, frames)) if event == "chunk" else Frame(payload, event)
 
@@ -106,7 +109,9 @@ def _unwrap_chunk(payload: bytes, frames: list[Frame]) -> bytes:
     try:
         return _chunk_decoder.decode(payload).bytes
     except msgspec.DecodeError as error:
-        raise BrokenFrame(f"a chunk of an AWS event stream cannot be unwrapped: {error}", frames) from error
+        raise BrokenFrame(
+            "a chunk of an AWS event stream cannot be unwrapped: {reason}", frames, reason=reason_of(error)
+        ) from error
 
 
 def _event_type(data: bytes) -> str:

@@ -6,11 +6,11 @@ errors carry the frames that were decoded before the fault.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from thinkaloud.core.canon import BadFrame, LimitExceeded
+from thinkaloud.core.canon import BadFrame, LimitExceeded, Wording
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -59,8 +59,8 @@ Framing = Callable[[WireLimits], Decoder]
 class BrokenFrame(BadFrame):
     """A frame violates its format; `frames` are the valid frames before it."""
 
-    def __init__(self, message: str, frames: list[Frame]) -> None:
-        super().__init__(message)
+    def __init__(self, template: str, frames: list[Frame], **fields: Any) -> None:
+        super().__init__(template, **fields)
         self.frames = frames
 
 
@@ -70,11 +70,15 @@ class WireLimitExceeded(LimitExceeded):
     `subject` starts the message and `field` is the field of `WireLimits`, whose suffix is the unit.
     """
 
-    def __init__(self, subject: str, field: str, limit: int, frames: list[Frame]) -> None:
+    def __init__(self, subject: Wording, field: str, limit: int, frames: list[Frame]) -> None:
         unit = field.rpartition("_")[2]
         super().__init__(
-            f"{subject} is larger than the limit of {limit:,} {unit}. "
-            f"Raise WireLimits.{field} if you trust the sender."
+            "{subject} is larger than the limit of {limit} {unit}. Raise WireLimits.{field} if you trust the "
+            "sender.",
+            subject=subject,
+            limit=f"{limit:,}",
+            unit=unit,
+            field=field,
         )
         self.frames = frames
 
@@ -97,7 +101,7 @@ class MeteredDecoder:
             self._remaining_bytes -= len(data)
             return self._decoder.feed(data)
         frames = self._decoder.feed(data[: self._remaining_bytes])
-        raise WireLimitExceeded("The response", "response_bytes", self._limit_bytes, frames)
+        raise WireLimitExceeded(Wording("The response"), "response_bytes", self._limit_bytes, frames)
 
     def close(self) -> list[Frame]:
         """Return the frames that the end of the bytes completes."""

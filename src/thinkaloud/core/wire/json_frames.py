@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.wire.frames import DEFAULT_LIMITS, BrokenFrame, Frame, WireLimitExceeded, WireLimits
 from thinkaloud.core.wire.lines import BOM, LineSplitter
 
@@ -50,7 +51,7 @@ class JsonDecoder:
         """Buffer the bytes. Always returns no frames."""
         self._buffered_bytes += len(data)
         if self._buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("A JSON body", "event_bytes", self._limit_bytes, [])
+            raise WireLimitExceeded(Wording("A JSON body"), "event_bytes", self._limit_bytes, [])
         self._chunks.append(data)
         return []
 
@@ -76,11 +77,11 @@ class NdjsonDecoder:
         frames: list[Frame] = []
         for line in self._lines.feed(data):
             if len(line) > self._limit_bytes:
-                raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)
+                raise WireLimitExceeded(Wording("A line"), "line_bytes", self._limit_bytes, frames)
             if line:
                 frames.append(Frame(line))
         if self._lines.buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)
+            raise WireLimitExceeded(Wording("A line"), "line_bytes", self._limit_bytes, frames)
         return frames
 
     def close(self) -> list[Frame]:
@@ -157,5 +158,5 @@ class JsonArrayDecoder:
     def _buffer(self, data: bytes, frames: list[Frame]) -> None:
         self._buffered_bytes += len(data)
         if self._buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("An array element", "event_bytes", self._limit_bytes, frames)
+            raise WireLimitExceeded(Wording("An array element"), "event_bytes", self._limit_bytes, frames)
         self._chunks.append(data)

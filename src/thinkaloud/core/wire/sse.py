@@ -8,6 +8,7 @@ is returned too, as a frame with the event `STRAY_LINE`: proxies and servers rep
 
 import re
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.wire.frames import DEFAULT_LIMITS, Frame, WireLimitExceeded, WireLimits
 from thinkaloud.core.wire.json_frames import complete_json
 from thinkaloud.core.wire.lines import LineSplitter
@@ -33,7 +34,7 @@ class SseDecoder:
         """Return the events that these bytes complete."""
         frames = self._parse(self._lines.feed(data))
         if self._lines.buffered_bytes > self._limits.line_bytes:
-            raise WireLimitExceeded("A line", "line_bytes", self._limits.line_bytes, frames)
+            raise WireLimitExceeded(Wording("A line"), "line_bytes", self._limits.line_bytes, frames)
         return frames
 
     def close(self) -> list[Frame]:
@@ -54,7 +55,7 @@ class SseDecoder:
         max_line_bytes = self._limits.line_bytes
         for line in lines:
             if len(line) > max_line_bytes:
-                raise WireLimitExceeded("A line", "line_bytes", max_line_bytes, frames)
+                raise WireLimitExceeded(Wording("A line"), "line_bytes", max_line_bytes, frames)
             if not line:
                 if self._data_lines:
                     frames += self._dispatch()
@@ -82,9 +83,9 @@ class SseDecoder:
         self._data_lines.append(data)
         self._data_bytes += len(data)
         if self._data_bytes > self._limits.event_bytes:
-            raise WireLimitExceeded("An event", "event_bytes", self._limits.event_bytes, frames)
+            raise WireLimitExceeded(Wording("An event"), "event_bytes", self._limits.event_bytes, frames)
         if len(self._data_lines) > self._limits.event_lines:
-            raise WireLimitExceeded("An event", "event_lines", self._limits.event_lines, frames)
+            raise WireLimitExceeded(Wording("An event"), "event_lines", self._limits.event_lines, frames)
 
 
 def _stray(line: bytes) -> bool:

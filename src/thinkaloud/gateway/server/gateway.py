@@ -22,7 +22,7 @@ from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.catalog import Catalog
 from thinkaloud.gateway.server.files.process_pool import ProcessPool
 from thinkaloud.gateway.server.http.errors import ServiceUnavailable
@@ -299,8 +299,9 @@ class Gateway:
             await self.database.write(partial(store_fact, name="started_ms", value=str(self.now_ms())))
         except NotSaved as error:
             raise Refused(
-                f"{error} The gateway does not start, because it could save nothing. Free some disk space, "
-                "or make the file writable."
+                "{reason} The gateway does not start, because it could save nothing. Free some disk "
+                "space, or make the file writable.",
+                reason=reason_of(error),
             ) from None
 
     async def _disconnect_revoked(self) -> None:

@@ -234,7 +234,7 @@ class GatewayNode:
         if error is not None:
             raise error
         if self._unfinished:
-            raise NotSaved(f"{len(self._unfinished)} turns could not be ended yet.")
+            raise NotSaved("{count} turns could not be ended yet.", count=len(self._unfinished))
 
     async def resume(self, waiting: Iterable[ClaimedTurn]) -> None:
         """Resume turns that wait for an approval. One that fails is tried again, and keeps nothing waiting.

@@ -19,7 +19,7 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.gateway.server.http.app import create_app
 from thinkaloud.gateway.server.http.auth import (
     ALL_INTERFACES,
@@ -113,14 +113,17 @@ def bind_socket(options: ServeOptions) -> Iterator[socket.socket]:
         )
     except OSError as error:
         raise Refused(
-            f"{options.host!r} is not an address of this machine: {error.strerror}. Use --host with one of "
-            "its addresses, or 127.0.0.1 to serve this machine only."
+            "{host} is not an address of this machine: {reason}. Use --host with one of its "
+            "addresses, or 127.0.0.1 to serve this machine only.",
+            host=repr(options.host),
+            reason=reason_of(error),
         ) from None
     family, socket_type, protocol, _, socket_address = addresses[0]
     if not loopback_address(str(socket_address[0])) and not options.token_required:
         raise Refused(
-            f"Other machines can reach {options.host}, and without tokens every caller could read and write "
-            "all sessions. Add --auth token, or leave out --host to serve this machine only."
+            "Other machines can reach {host}, and without tokens every caller could read and write "
+            "all sessions. Add --auth token, or leave out --host to serve this machine only.",
+            host=options.host,
         )
     # asyncio sets TCP_NODELAY only on sockets whose protocol is IPPROTO_TCP. Without it, small events of a
     # stream would wait for Nagle's algorithm.
@@ -135,8 +138,11 @@ def bind_socket(options: ServeOptions) -> Iterator[socket.socket]:
             sock.bind(socket_address)
         except OSError as error:
             raise Refused(
-                f"Cannot listen on port {options.port} of {options.host}: {error.strerror}. Stop the process "
-                "that uses it, or choose another with --port; --port 0 takes any free port."
+                "Cannot listen on port {port} of {host}: {reason}. Stop the process that uses it, or "
+                "choose another with --port; --port 0 takes any free port.",
+                port=options.port,
+                host=options.host,
+                reason=reason_of(error),
             ) from None
         yield sock
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.canon.requests import Image, media_type_of
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -34,17 +34,18 @@ def read_attachment(text: str) -> Attachment:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Refused(
-                f"Cannot attach {path.name}: it is larger than {MAX_BYTES // 1024 // 1024} MB. "
-                "Make it smaller."
+                "Cannot attach {name}: it is larger than {max_bytes} MB. Make it smaller.",
+                name=path.name,
+                max_bytes=MAX_BYTES // 1024 // 1024,
             )
         content = path.read_bytes()
     except OSError as error:
         raise Refused(
-            f"Cannot attach {path}: {error.strerror or error}. Give the path of an image."
+            "Cannot attach {path}: {reason}. Give the path of an image.", path=path, reason=reason_of(error)
         ) from None
     media_type = media_type_of(content)
     if not media_type.startswith("image/"):
-        raise Refused(f"Cannot attach {path.name}: it is not a PNG, JPEG, GIF or WebP image.")
+        raise Refused("Cannot attach {name}: it is not a PNG, JPEG, GIF or WebP image.", name=path.name)
     return Attachment(path.name, Image(media_type, base64.b64encode(content).decode()))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from thinkaloud.core.canon import Entry, Refused, ThinkaloudError
+from thinkaloud.core.canon import Entry, Refused, ThinkaloudError, Wording
 from thinkaloud.core.canon.requests import File, Image, Sampling
 
 
@@ -142,7 +142,7 @@ class Reconnecting(msgspec.Struct, frozen=True):
     """The stream of a turn was cut and is being resumed."""
 
     attempt: int
-    reason: str
+    reason: Wording
 
 
 class Restarted(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from thinkaloud.core.canon import Entry
+from thinkaloud.core.canon import Entry, Wording
 from thinkaloud.core.canon.requests import Image
 from thinkaloud.core.transcript import Approval, Block, Ending, Turn, apply, fold_entries
 from thinkaloud.core.view import PANEL, OpenState, Policy, UserChoices, toggle_all, view
@@ -44,7 +44,7 @@ class ChatTurn:
         self.reconnecting: Reconnecting | None = None
         self.saved = True
         """Whether the entries reach the disk of the gateway."""
-        self.error = ""
+        self.error: Wording | None = None
         """Why the question could not be asked, or its stream not be read."""
         self.cost: TurnCost | None = None
         """What the turn used; None if that was not read yet."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from thinkaloud.core.canon import Entry, OutOfOrder, Refused
+from thinkaloud.core.canon import Entry, OutOfOrder, Refused, Wording
 from thinkaloud.surfaces.chat.attachments import Attachment
 from thinkaloud.surfaces.chat.backend import (
     Backend,
@@ -325,13 +325,13 @@ class ChatState:
             chat_turn.reconnecting = None
             await self.refresh_sessions()  # it is the most recently used one now
         except BackendUnreachable as error:  # see `unfollowed`
-            chat_turn.reconnecting = Reconnecting(0, str(error))
+            chat_turn.reconnecting = Reconnecting(0, error.wording)
         except Refused as error:
             chat_turn.running = False
-            chat_turn.error = str(error)
+            chat_turn.error = error.wording
         except OutOfOrder as error:  # a bug of the gateway ends the turn here, but not the chat
             chat_turn.running = False
-            chat_turn.error = f"The gateway sent an invalid entry: {error}."
+            chat_turn.error = Wording("The gateway sent an invalid entry: {reason}.", reason=error)
         finally:
             self._followed.discard(chat_turn.id)
         self._listener.turn_changed(chat, chat_turn)

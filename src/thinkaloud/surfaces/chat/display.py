@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from thinkaloud.core.canon import Wording, reason_of
 from thinkaloud.core.view import Policy, preset, read_policy
+from thinkaloud.core.view.translate import translate
 from thinkaloud.surfaces.chat.backend import DisplayPreferences, Responder, SessionInfo, TurnCost
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
-from thinkaloud.surfaces.chat.error_words import error_text
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
 
@@ -119,9 +120,10 @@ class Display:
             return self.words.text("stream.failed", reason=self.error_text(chat_turn.error))
         return "" if chat_turn.saved else self.words.text("stream.unsaved")
 
-    def error_text(self, error: object) -> str:
+    def error_text(self, error: Exception | Wording) -> str:
         """Return an error in the language, for the screen."""
-        return clean(error_text(str(error), self.locale))
+        wording = reason_of(error) if isinstance(error, Exception) else error
+        return clean(translate(wording, self.locale))
 
 
 def responder_note(responder: Responder, words: ScreenWords) -> str:
@@ -129,7 +131,7 @@ def responder_note(responder: Responder, words: ScreenWords) -> str:
     unchecked = words.any_of("model.unchecked", responder.unchecked)
     note = _THINKING_NOTES.get(responder.thinking)
     thinking = words.text(note) if note else ""
-    description = error_text(responder.description, words.locale)  # that of an included agent is known there
+    description = translate(responder.description, words.locale)  # that of an included agent is known there
     return " ".join(part for part in (unchecked, thinking, description) if part)
 
 

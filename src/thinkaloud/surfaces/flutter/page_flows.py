@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import flet as ft
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.view import (
     Words,
     copy_text,
@@ -69,7 +69,7 @@ async def answer_now(chat_page: "ChatPage") -> None:
     """Stop the thinking of the running turn, and make the model answer."""
     running = chat_page.chat.running_turn if chat_page.chat else None
     if running is None:
-        raise Refused(chat_page.display.words.text("nothing_runs"))
+        raise Refused(wording=Wording.plain(chat_page.display.words.text("nothing_runs")))
     await chat_page.state.backend.answer_now(running.id)
 
 
@@ -154,7 +154,7 @@ async def copy(chat_page: "ChatPage", chat_turn: ChatTurn) -> None:
     """Copy the answer of a turn, without its thoughts."""
     text = copy_text(chat_turn.turn)
     if not text:
-        raise Refused(chat_page.display.words.text("copy.nothing"))
+        raise Refused(wording=Wording.plain(chat_page.display.words.text("copy.nothing")))
     await ft.Clipboard().set(text)
     chat_page.show_notice(chat_page.display.words.text("copy.done"))
 

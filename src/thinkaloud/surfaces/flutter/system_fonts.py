@@ -54,7 +54,11 @@ class SystemFonts:
         for path in self._named:
             if not path.is_file() or path.suffix.lower() not in _ENDINGS:
                 endings = ", ".join(_ENDINGS)
-                raise Refused(f"{path} is not a font. --font takes a file that ends in {endings}.")
+                raise Refused(
+                    "{path} is not a font. --font takes a file that ends in {endings}.",
+                    path=path,
+                    endings=endings,
+                )
         self._finding = threading.Lock()
         self._samples: dict[Path, frozenset[str]] = {}
         self._found: dict[str, Path | None] = {}

@@ -21,7 +21,7 @@ import flet_web.fastapi
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.surfaces.flutter.system_fonts import SystemFonts
 
 CONTENT_SECURITY_POLICY = (
@@ -93,8 +93,10 @@ def _bound_socket(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         sock.close()
         raise Refused(
-            f"Port {port} of this machine cannot be used: {error}. Choose another with --port, or leave it "
-            "out for a free one."
+            "Port {port} of this machine cannot be used: {reason}. Choose another with --port, or "
+            "leave it out for a free one.",
+            port=port,
+            reason=reason_of(error),
         ) from None
     return sock
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.canon.requests import Image, ToolCall, ToolMessage
 from thinkaloud.core.dialects.client_request import (
     SYSTEM_ROLES,
@@ -135,14 +135,18 @@ def _step(message: _Message) -> ClientStep:
             images = tuple(_images(message))
             failed = bool(message.error)
             return ToolMessage(message.tool_call_id or "", _text(message), failed=failed, images=images)
-    raise Refused(f"Unknown role {message.role[:40]!r}. Use user, assistant, reasoning, tool or system.")
+    raise Refused(
+        "Unknown role {role}. Use user, assistant, reasoning, tool or system.", role=repr(message.role[:40])
+    )
 
 
 def _parts(message: _Message) -> list[_Part]:
     try:
         content: str | list[_Part] | None = msgspec.convert(message.content, _ContentType)
     except msgspec.ValidationError as error:
-        raise Refused(f"The content of a message cannot be read: {error}. Send text or parts.") from None
+        raise Refused(
+            "The content of a message cannot be read: {reason}. Send text or parts.", reason=reason_of(error)
+        ) from None
     return content if isinstance(content, list) else [_Part("text", text=content)]
 
 

@@ -214,7 +214,7 @@ def _steps(message: _Message) -> Iterable[ClientStep]:
             if any(texts) or images or files:
                 yield joined_message(texts, images, files)
         case _:
-            raise Refused(f"Unknown role {message.role[:40]!r}. Use user or assistant.")
+            raise Refused("Unknown role {role}. Use user or assistant.", role=repr(message.role[:40]))
 
 
 def _answer(blocks: list[_Block]) -> ClientAnswer:

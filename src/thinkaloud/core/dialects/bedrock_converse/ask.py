@@ -104,8 +104,10 @@ def _tool(tool: ToolDefinition) -> JsonDict:
 def _tool_choice(choice: str) -> JsonDict:
     if choice == TOOL_CHOICE_NONE:
         raise Refused(
-            f"{NAME} cannot forbid tool calls with tool_choice {choice!r}. Nothing was sent. "
-            "Remove tool_choice, or remove the tools if no call was made yet."
+            "{name} cannot forbid tool calls with tool_choice {choice}. Nothing was sent. Remove "
+            "tool_choice, or remove the tools if no call was made yet.",
+            name=NAME,
+            choice=repr(choice),
         )
     return _TOOL_CHOICES.get(choice) or {"tool": {"name": choice}}
 

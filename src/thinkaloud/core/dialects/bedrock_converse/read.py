@@ -7,7 +7,7 @@ has the same events, each in an object with its name.
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, SealForm, Usage
+from thinkaloud.core.canon import Finish, Kind, SealForm, Usage, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.core.dialects.message import (
@@ -143,7 +143,7 @@ class Reader:
         if frame.event.endswith(("Exception", "Error")):
             self._close_texts()
             code, message = parse_error(frame.data)
-            self._emitter.fail(frame.event, message or code)
+            self._emitter.fail(frame.event, message if str(message) else Wording.plain(code))
             return
         update = _update_decoder.decode(frame.data, self._odd_fields)
         index = update.content_block_index
@@ -152,7 +152,7 @@ class Reader:
         self._latest_index = index
         if update.message and bytes(update.message)[:1] == b'"':
             self._close_texts()
-            self._emitter.fail("provider_error", string_or_json(update.message))
+            self._emitter.fail("provider_error", Wording.plain(string_or_json(update.message)))
         elif update.output is not None and present(update.output.message):
             self._read_whole_message(update.output.message)
         elif update.start is not None and update.start.tool_use is not None:

@@ -54,8 +54,10 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
 def _tool_choice(choice: str) -> JsonDict:
     if choice not in _TOOL_CHOICES:
         raise Refused(
-            f"{NAME} cannot force a call of the tool {choice!r} by name. Nothing was sent. "
-            'Set tool_choice to "required" and pass only that tool.'
+            "{name} cannot force a call of the tool {choice} by name. Nothing was sent. Set "
+            'tool_choice to "required" and pass only that tool.',
+            name=NAME,
+            choice=repr(choice),
         )
     return _TOOL_CHOICES[choice]
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, Provenance, Usage
+from thinkaloud.core.canon import Finish, Kind, Provenance, Usage, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import Count, LenientDecoder, Text, type_name
 from thinkaloud.core.dialects.message import (
@@ -140,7 +140,7 @@ class Reader:
             self._finish(update.finish_reason or "", update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
             self._texts.close()
-            self._emitter.fail("provider_error", string_or_json(update.message))
+            self._emitter.fail("provider_error", Wording.plain(string_or_json(update.message)))
         elif event_type in ("", "error"):
             read_unknown_frame(self._emitter, frame, self._texts.close)
 
@@ -223,6 +223,7 @@ class Reader:
                 )
             )
         if finish_reason in ("ERROR", "TIMEOUT"):
-            self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended with {finish_reason}.")
+            reason = Wording("{dialect} ended with {reason}.", dialect=NAME, reason=finish_reason)
+            self._emitter.fail(finish_reason.lower(), Wording.plain(error) if error else reason)
         else:
             self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)

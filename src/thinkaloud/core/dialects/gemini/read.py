@@ -10,7 +10,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.core.canon import Finish, Kind, Provenance, SealForm, Usage, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.gemini.partial_call import MAX_DEPTH, PartialArgument, PartialCall
 from thinkaloud.core.dialects.lenient import Count, LenientDecoder, Text, decode_object
@@ -202,8 +202,10 @@ class Reader:
         for argument in call.partial_args or ():
             if not self._partial_call.add(argument):
                 path = argument.json_path[:60]
-                message = (
-                    f"gemini sent an argument deeper than {MAX_DEPTH} levels, which was left out: {path}"
+                message = Wording(
+                    "gemini sent an argument deeper than {max_depth} levels, which was left out: {path}",
+                    max_depth=MAX_DEPTH,
+                    path=path,
                 )
                 self._emitter.add_fault("bad_frame", message)
         if part.thought_signature:

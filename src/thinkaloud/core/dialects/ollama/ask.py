@@ -32,8 +32,10 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
     if request.tool_choice not in ("", TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE):
         raise Refused(
-            f"{NAME} cannot force a tool call, but tool_choice is {request.tool_choice!r}. "
-            "Nothing was sent. Remove tool_choice, or use another provider."
+            "{name} cannot force a tool call, but tool_choice is {tool_choice}. Nothing was sent. "
+            "Remove tool_choice, or use another provider.",
+            name=NAME,
+            tool_choice=repr(request.tool_choice),
         )
     messages = [_encode_message(message) for message in join_user_messages(request.messages)]
     if request.system:

@@ -127,7 +127,7 @@ def _step(message: _Message) -> ClientStep:
         case "tool":
             call, name, images = message.tool_call_id or "", message.tool_name or "", tuple(_images(message))
             return ToolMessage(call, message.content or "", name, images=images)
-    raise Refused(f"Unknown role {message.role[:40]!r}. Use system, user, assistant or tool.")
+    raise Refused("Unknown role {role}. Use system, user, assistant or tool.", role=repr(message.role[:40]))
 
 
 def _images(message: _Message) -> list[Image]:

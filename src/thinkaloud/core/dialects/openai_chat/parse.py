@@ -171,7 +171,9 @@ def _step(message: _Message) -> ClientStep:
         case "tool" | "function":
             images = tuple(_images(message))
             return ToolMessage(message.tool_call_id or "", _text(message), message.name or "", images=images)
-    raise Refused(f"Unknown role {message.role[:40]!r}. Use system, developer, user, assistant or tool.")
+    raise Refused(
+        "Unknown role {role}. Use system, developer, user, assistant or tool.", role=repr(message.role[:40])
+    )
 
 
 def _answer(message: _Message) -> ClientAnswer:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.core.canon import Finish, Kind, Provenance, SealForm, Usage, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import LenientDecoder, decode_object
 from thinkaloud.core.dialects.message import (
@@ -506,7 +506,9 @@ class Reader:
 
     def _finish(self) -> None:
         if self._finish_reason == _ERROR_REASON:
-            self._emitter.fail("provider_error", f"{NAME} ended with the finish reason 'error'.")
+            self._emitter.fail(
+                "provider_error", Wording("{name} ended with the finish reason 'error'.", name=NAME)
+            )
             return
         finish = (
             Finish.REFUSAL if self._refused else _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)

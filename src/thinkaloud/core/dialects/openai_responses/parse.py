@@ -193,8 +193,9 @@ def _input_step(item: _Item) -> ClientStep:
         case "message" if item.role == "user":
             return joined_message([_text(item.content)], _images(item.content))
     raise Refused(
-        f"An input item of type {item.type[:40]!r} cannot be used here. Send messages, function calls and "
-        "their outputs, and reasoning."
+        "An input item of type {type} cannot be used here. Send messages, function calls and their "
+        "outputs, and reasoning.",
+        type=repr(item.type[:40]),
     )
 
 

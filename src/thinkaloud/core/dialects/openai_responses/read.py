@@ -318,7 +318,7 @@ class Reader:
             self._emitter.append(index, arguments)
         if item.type not in _CLIENT_CALL_TYPES:
             result = string_or_json(item.output) or raw_json(item.outputs) or raw_json(item.results)
-            error = parse_error(item.error)[1] if has_error(item.error) else ""
+            error = str(parse_error(item.error)[1]) if has_error(item.error) else ""
             self._emitter.finish_tool(index, result, error)
 
     def _finish(self, response: Response) -> None:

@@ -257,4 +257,6 @@ def find_profile(name: str) -> TagProfile:
         return PROFILES[name]
     except KeyError:
         names = ", ".join(sorted(PROFILES))
-        raise UnknownProfile(f"Unknown tag profile {name!r}. Use one of: {names}.") from None
+        raise UnknownProfile(
+            "Unknown tag profile {name}. Use one of: {names}.", name=repr(name), names=names
+        ) from None

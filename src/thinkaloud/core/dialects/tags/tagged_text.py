@@ -5,7 +5,7 @@ Without a given profile, the model's name selects one when the first text arrive
 
 from collections.abc import Callable, Hashable
 
-from thinkaloud.core.canon import Kind, Provenance
+from thinkaloud.core.canon import Kind, Provenance, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.tags.families import profile_for_model
 from thinkaloud.core.dialects.tags.markers import CallStarted, Piece, Reclassified
@@ -154,11 +154,17 @@ class TaggedText:
         """Tell how to read a closing tag that nothing opened, which stays in the answer."""
         marker = "" if self.thought_pieces else watch.find(text)
         if marker:
-            model = self._emitter.model or "this model"
+            model = self._emitter.model or Wording("this model")
             self._emitter.add_notice(
                 LONE_CLOSE,
-                f"The answer has {marker} without an opening tag, and it stays there: the chat template of "
-                f"{model} is not known to open a thought. If it does, set `tags` to {watch.setting!r}.",
+                Wording(
+                    "The answer has {marker} without an opening tag, and it stays there: the chat "
+                    "template of {model} is not known to open a thought. If it does, set `tags` to "
+                    "{setting}.",
+                    marker=marker,
+                    model=model,
+                    setting=repr(watch.setting),
+                ),
             )
         if marker or watch.ended or self.thought_pieces:
             self._lone_close = None

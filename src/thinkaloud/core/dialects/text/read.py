@@ -6,7 +6,7 @@ the turn ends with the bytes; only a token can give a stop reason.
 
 import msgspec
 
-from thinkaloud.core.canon import Finish
+from thinkaloud.core.canon import Finish, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import LenientDecoder, Text
 from thinkaloud.core.dialects.tags.profiles import TagProfile
@@ -52,7 +52,7 @@ class Reader:
         """End the turn with the bytes."""
         self._tagged_text.close()
         if not self._pieces:
-            self._emitter.fail_cut_off("any text")
+            self._emitter.fail_cut_off(Wording("any text"))
             return
         finish = _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)
         message = msgspec.json.encode({"role": "assistant", "content": "".join(self._pieces)}).decode()

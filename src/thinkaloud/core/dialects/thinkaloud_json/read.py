@@ -7,7 +7,7 @@ read, so that no thought comes twice. Durations are not read: an event has no ti
 
 import msgspec
 
-from thinkaloud.core.canon import BlockStarted, Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.core.canon import BlockStarted, Finish, Kind, Provenance, SealForm, Usage, Wording
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.core.dialects.tags.profiles import TagProfile
@@ -75,6 +75,7 @@ class OutcomeFields(msgspec.Struct):
     ending: str | None = None
     cause: str | None = None
     message: Text | None = None
+    wording: msgspec.Raw = msgspec.Raw()
 
 
 class Counts(msgspec.Struct):
@@ -134,13 +135,13 @@ class Reader:
                 self._add_block(BlockStarted(0, Kind.TEXT), part.text)
         self._report_usage(answer)
         if answer.outcome is None and thinking.status == "thinking":
-            self._emitter.fail_cut_off("the end of the turn")
+            self._emitter.fail_cut_off(Wording("the end of the turn"))
         else:
             self._finish(answer.outcome or OutcomeFields())
 
     def close(self) -> None:
         """Fail the turn: no JSON of a turn arrived."""
-        self._emitter.fail_cut_off("any content")
+        self._emitter.fail_cut_off(Wording("any content"))
 
     def _read_step(self, raw: msgspec.Raw, parent: int | None) -> None:
         step = _step_decoder.decode(raw, self._emitter.odd_fields)
@@ -193,7 +194,9 @@ class Reader:
         cause = outcome.cause or ""
         lost = outcome.ending == "cut_off" and cause == "cut_off"
         if outcome.ending == "failed" or lost:
-            self._emitter.fail(cause or "failed", outcome.message or "")
+            self._emitter.fail(
+                cause or "failed", Wording.received(outcome.message or "", _read_wording(outcome.wording))
+            )
             return
         finish = _FINISH_BY_ENDING.get(outcome.ending or "", Finish.STOP)
         self._emitter.finish(finish, cause)
@@ -205,3 +208,11 @@ def _description(step: Step) -> str:
     tool_input = " ".join((step.tool_input or "").split())
     repeats = line == step.tool_name or tool_input.startswith(line.removesuffix("…"))
     return "" if repeats else step.content
+
+
+def _read_wording(raw: msgspec.Raw) -> Wording | None:
+    """Return the wording of a message; None without one, or with one that cannot be read."""
+    try:
+        return msgspec.json.decode(raw, type=Wording | None) if raw else None
+    except msgspec.MsgspecError:
+        return None

@@ -104,7 +104,7 @@ def _steps(message: _Message) -> Iterable[ClientStep]:
                 yield _answer(parts)
                 yield from _results(parts)
         case _:
-            raise Refused(f"Unknown role {message.role[:40]!r}. Use system, user or assistant.")
+            raise Refused("Unknown role {role}. Use system, user or assistant.", role=repr(message.role[:40]))
 
 
 def _split_steps(parts: list[_Part]) -> Iterable[list[_Part]]:

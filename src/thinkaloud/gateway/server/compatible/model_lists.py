@@ -35,7 +35,7 @@ async def read_model(request: RouteRequest) -> RouteResponse:
     try:
         await asyncio.to_thread(_require_model, request.gateway.catalog, name)
     except (UnknownModel, KeyMissing) as error:
-        raise NotFound(str(error)) from None
+        raise NotFound(wording=error.wording) from None
     return RouteResponse(content=_encode(_model(name, request)))
 
 

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.client.prepared_request import Options, prepare, require_key
-from thinkaloud.core.canon import Entry, Refused
+from thinkaloud.core.canon import Entry, Refused, reason_of
 from thinkaloud.core.canon.requests import (
     RequestOptions,
     ToolDefinition,
@@ -178,8 +178,9 @@ async def _continue_thread(
     held = HeldTools(_merged(thread.held.tools, request.tools), thread.held.offers | request.tool_offers)
     if max(len(held.tools), len(held.offers)) > MAX_HELD_TOOLS:
         raise ThreadNotFound(
-            f"A thread holds at most {MAX_HELD_TOOLS:,} tools, withdrawn ones too. Send the whole "
-            "conversation, with `thread.type` set to `create`."
+            "A thread holds at most {max_held_tools} tools, withdrawn ones too. Send the whole "
+            "conversation, with `thread.type` set to `create`.",
+            max_held_tools=f"{MAX_HELD_TOOLS:,}",
         )
     request = msgspec.structs.replace(
         request,
@@ -297,7 +298,7 @@ def _turn_request(
         # The bounds of the options hold for every client.
         msgspec.convert(options, RequestOptions)
     except msgspec.ValidationError as error:
-        raise Refused(f"The request cannot be carried out: {error}.") from None
+        raise Refused("The request cannot be carried out: {reason}.", reason=reason_of(error)) from None
     return TurnRequest(
         **options,
         messages=(*results, prompt) if prompt.text.strip() or prompt.images or prompt.files else (*results,),
@@ -314,8 +315,9 @@ async def _hidden_session(
     """Create a session to copy a history to. It is deleted if the block fails or is cancelled."""
     if len(history.exchanges) > MAX_COPIED_ANSWERS:
         raise Refused(
-            f"The conversation has more than {MAX_COPIED_ANSWERS:,} answers, and its last one is not known "
-            "here. Shorten it."
+            "The conversation has more than {max_copied_answers} answers, and its last one is not "
+            "known here. Shorten it.",
+            max_copied_answers=f"{MAX_COPIED_ANSWERS:,}",
         )
     now_ms = gateway.now_ms()
     new = sessions.NewClientSession(model=model, client=client)

@@ -18,7 +18,7 @@ import msgspec
 from starlette.types import Receive, Send
 
 from thinkaloud.client.errors import ErrorResponse, may_retry
-from thinkaloud.core.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, TurnFailed
+from thinkaloud.core.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, TurnFailed, Wording
 from thinkaloud.core.dialects import CLIENT_FORMATS
 from thinkaloud.core.dialects.client_request import ClientRequest
 from thinkaloud.core.dialects.relay import ByteRelay
@@ -43,11 +43,13 @@ _PATIENCE_S = 5.0
 _STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400, "cancelled": 409}
 """The status of failures that are no response of the provider. Its own refusals have its status."""
 _FAILED_STATUS = 502
-_CANCELLED = TurnFailed("cancelled", "The turn was cancelled at the gateway. Ask again.")
-_LOST = TurnFailed(
+_CANCELLED = TurnFailed.of("cancelled", Wording("The turn was cancelled at the gateway. Ask again."))
+_LOST = TurnFailed.of(
     INTERRUPTED,
-    "The gateway could not store this answer as it ended, because another one has taken it over, it was "
-    "deleted, or the gateway stopped. Ask again.",
+    Wording(
+        "The gateway could not store this answer as it ended, because another one has taken it over, "
+        "it was deleted, or the gateway stopped. Ask again."
+    ),
 )
 _STATUS_BY_REFUSAL = {"unknown_model": 404}
 """The status of refusals for which all vendors have the same one. Others that we answer with 422 are 400."""

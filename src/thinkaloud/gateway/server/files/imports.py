@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from thinkaloud.core.canon import BlockStarted, Kind, Refused, ReplyEnded, UsageReported
+from thinkaloud.core.canon import BlockStarted, Kind, Refused, ReplyEnded, UsageReported, reason_of
 from thinkaloud.core.canon.events import MAX_NUMBER
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.export.markdown_reader import read_markdown
@@ -116,12 +116,14 @@ def read_import(media_type: str, data: bytes, limits: ImportLimits) -> Iterator[
         conversations += isinstance(part, ImportHeader)
         if conversations > MAX_CONVERSATIONS:
             raise PayloadTooLarge(
-                f"The file has more than {MAX_CONVERSATIONS:,} conversations. Split it and import the parts."
+                "The file has more than {max_conversations} conversations. Split it and import the parts.",
+                max_conversations=f"{MAX_CONVERSATIONS:,}",
             )
         encoded = _encode_part(part)
         if len(encoded) > MAX_TURN_BYTES:
             raise PayloadTooLarge(
-                f"One turn takes more than {MAX_TURN_BYTES // MIB} MiB with its index. Shorten it."
+                "One turn takes more than {max_turn_bytes} MiB with its index. Shorten it.",
+                max_turn_bytes=MAX_TURN_BYTES // MIB,
             )
         yield len(encoded).to_bytes(_LENGTH_BYTES) + encoded
 
@@ -181,7 +183,7 @@ def _own_records(media_type: str, data: bytes) -> Iterator[SessionRecord]:
             try:
                 yield read_json(line)
             except Refused as error:
-                raise Refused(f"Line {number}: {error}") from None
+                raise Refused("Line {number}: {reason}", number=number, reason=reason_of(error)) from None
     else:
         yield read_json(data)
 
@@ -223,20 +225,26 @@ def _imported_turn(exchange: Exchange) -> ImportedTurn:
 
 def _check_record(record: SessionRecord, max_blocks: int) -> None:
     if len(record.exchanges) > MAX_TURNS:
-        raise PayloadTooLarge(f"The file has more than {MAX_TURNS:,} turns. Split it and import the parts.")
+        raise PayloadTooLarge(
+            "The file has more than {max_turns} turns. Split it and import the parts.",
+            max_turns=f"{MAX_TURNS:,}",
+        )
     _check_source(record)
     _check_numbers(record.created_ms)
     for number, exchange in enumerate(record.exchanges, 1):
         if [entry.seq for entry in exchange.entries] != list(range(len(exchange.entries))):
             raise Refused(
-                f"The entries of exchange {number} are not numbered 0, 1, 2 and so on. "
-                "Export the session again."
+                "The entries of exchange {number} are not numbered 0, 1, 2 and so on. Export the "
+                "session again.",
+                number=number,
             )
         _check_numbers(exchange.created_ms, *(entry.at_ms for entry in exchange.entries))
         if sum(isinstance(entry.event, BlockStarted) for entry in exchange.entries) > max_blocks:
             raise PayloadTooLarge(
-                f"Exchange {number} has more than {max_blocks:,} blocks (limit blocks_per_turn). "
-                "Split the file and import the parts."
+                "Exchange {number} has more than {max_blocks} blocks (limit blocks_per_turn). Split "
+                "the file and import the parts.",
+                number=number,
+                max_blocks=f"{max_blocks:,}",
             )
         for entry in exchange.entries:
             if isinstance(entry.event, UsageReported | ReplyEnded):
@@ -260,8 +268,10 @@ def _check_source(record: SessionRecord) -> None:
     ):
         raise Refused(
             "A session with a `source` needs a `key` in each exchange, a `client` of at most "
-            f"{MAX_CLIENT_CHARACTERS} characters, and a `conversation` of at most "
-            f"{MAX_CONVERSATION_CHARACTERS} characters."
+            "{max_client_characters} characters, and a `conversation` of at most "
+            "{max_conversation_characters} characters.",
+            max_client_characters=MAX_CLIENT_CHARACTERS,
+            max_conversation_characters=MAX_CONVERSATION_CHARACTERS,
         )
 
 
@@ -269,6 +279,8 @@ def _check_numbers(*numbers: int | None) -> None:
     for number in numbers:
         if number is not None and not 0 <= number <= MAX_NUMBER:
             raise Refused(
-                f"The file has a time or a count of {number}, which is out of range. Correct it: "
-                f"0 to {MAX_NUMBER} is allowed."
+                "The file has a time or a count of {number}, which is out of range. Correct it: 0 to "
+                "{max_number} is allowed.",
+                number=number,
+                max_number=MAX_NUMBER,
             )

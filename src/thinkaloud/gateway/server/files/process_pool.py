@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.core.canon import Refused, ThinkaloudError, Wording, reason_of
 from thinkaloud.core.wire.frames import MIB
 from thinkaloud.gateway.server.http.errors import (
     BadRequest,
@@ -46,13 +46,15 @@ PROCESSES = 2
 """Processes of one pool at the same time. More computations wait."""
 _LOWER_PRIORITY = 10
 _MAX_MESSAGE_BYTES = 2_000
+_MAX_FIELD_CHARACTERS = 500
+"""The part of each text in an error that is kept. Some quote a file."""
 _REFUSED = 3
 """The exit status of a computation that raised an error. The error is its output."""
 _OUT_OF_MEMORY = 4
 _FILE_ERROR = "OSError"
 _REFUSALS = {cls.__name__: cls for cls in (BadRequest, PayloadTooLarge, UnknownFormat, DamagedFile, Refused)}
 """The errors that pass from a process to its gateway. Others pass as the nearest one of these."""
-_SMALLER = "Import the file in parts, or export the session as text."
+_SMALLER = Wording("Import the file in parts, or export the session as text.")
 
 
 class ProcessFailed(ThinkaloudError):
@@ -63,7 +65,7 @@ class _ComputationError(msgspec.Struct, frozen=True):
     """An error as a process writes it."""
 
     name: str
-    message: str
+    message: Wording
 
 
 class ProcessPool:
@@ -85,7 +87,7 @@ class ProcessPool:
         if place.requests >= self._requests_per_user:
             count = self._requests_per_user
             raise TooManyRequests(
-                f"You have {count} requests of this kind in progress. Wait until one has ended."
+                "You have {count} requests of this kind in progress. Wait until one has ended.", count=count
             )
         place.requests += 1
         try:
@@ -114,7 +116,7 @@ class ProcessPool:
             try:
                 return await asyncio.shield(future)
             except OSError as error:
-                raise _file_error(error.strerror or str(error)) from error
+                raise _file_error(reason_of(error)) from error
             except asyncio.CancelledError:
                 process.kill()
                 await asyncio.wait((future,))
@@ -204,27 +206,37 @@ class _Process:
         if self._killed:
             return _stopping()
         if self._timed_out:
-            return PayloadTooLarge(f"It takes longer than {limits.wall_s:g} s. {_SMALLER}")
+            return PayloadTooLarge(
+                "It takes longer than {wall_s} s. {smaller}", wall_s=f"{limits.wall_s:g}", smaller=_SMALLER
+            )
         if status == _REFUSED:
-            error = _error_decoder.decode(output.read(4 * _MAX_MESSAGE_BYTES))
+            error = _error_decoder.decode(output.read())
             if error.name == _FILE_ERROR:
                 return _file_error(error.message)
-            return _REFUSALS[error.name](error.message)
+            return _REFUSALS[error.name](wording=error.message)
         if sys.platform != "win32" and status == -signal.SIGXCPU:
-            return PayloadTooLarge(f"It takes longer than {limits.cpu_s} s of computing. {_SMALLER}")
+            return PayloadTooLarge(
+                "It takes longer than {cpu_s} s of computing. {smaller}", cpu_s=limits.cpu_s, smaller=_SMALLER
+            )
         killed_by_system = sys.platform != "win32" and status == -signal.SIGKILL
         if status == _OUT_OF_MEMORY or killed_by_system:
             size = f"{limits.memory_bytes // MIB} MiB"
-            return PayloadTooLarge(f"It takes more than {size} of memory. {_SMALLER}")
-        return ProcessFailed(f"A process ended with status {status}: {messages}")
+            return PayloadTooLarge(
+                "It takes more than {size} of memory. {smaller}", size=size, smaller=_SMALLER
+            )
+        return ProcessFailed(
+            "A process ended with status {status}: {messages}", status=status, messages=messages
+        )
 
 
 _error_decoder = msgspec.json.Decoder(_ComputationError)
 _limits_decoder = msgspec.json.Decoder(ProcessLimits)
 
 
-def _file_error(reason: str) -> NotSaved:
-    return NotSaved(f"Cannot work with files in {tempfile.gettempdir()}: {reason}.")
+def _file_error(reason: Wording) -> NotSaved:
+    return NotSaved(
+        "Cannot work with files in {folder}: {reason}.", folder=tempfile.gettempdir(), reason=reason
+    )
 
 
 def _stopping() -> ServiceUnavailable:
@@ -278,11 +290,15 @@ def _main() -> int:
         name = next((cls.__name__ for cls in type(error).__mro__ if cls.__name__ in _REFUSALS), "")
         if not name:
             raise
-        problem = _ComputationError(name, str(error)[:_MAX_MESSAGE_BYTES])
+        problem = _ComputationError(name, error.wording.map(lambda text: text[:_MAX_FIELD_CHARACTERS]))
     except OSError as error:
-        problem = _ComputationError(_FILE_ERROR, error.strerror or str(error))
+        problem = _ComputationError(_FILE_ERROR, reason_of(error))
         if error.errno == errno.EFBIG:  # also by the limit of the system, for any file that is written
-            message = f"It takes more than {limits.output_bytes // MIB} MiB on the disk. {_SMALLER}"
+            message = Wording(
+                "It takes more than {size} MiB on the disk. {smaller}",
+                size=limits.output_bytes // MIB,
+                smaller=_SMALLER,
+            )
             problem = _ComputationError(PayloadTooLarge.__name__, message)
     sys.stdout.buffer.seek(0)
     sys.stdout.buffer.truncate()

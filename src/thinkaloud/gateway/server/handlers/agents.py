@@ -86,14 +86,18 @@ def _check_thinking(body: NewAgent) -> None:
     has_level_or_budget = body.level is not None or body.budget_tokens is not None
     if has_level_or_budget and not body.thinking:
         raise Refused(
-            f"Thinking is off for {body.name!r}, so a level or a budget has no effect. "
-            "Leave them out, or set thinking to true."
+            "Thinking is off for {name}, so a level or a budget has no effect. Leave them out, or "
+            "set thinking to true.",
+            name=repr(body.name),
         )
     if body.level is not None and body.budget_tokens is not None:
-        raise Refused(f"{body.name!r} has both a thinking level and a token budget. Set only one of them.")
+        raise Refused(
+            "{name} has both a thinking level and a token budget. Set only one of them.", name=repr(body.name)
+        )
     if body.level is ThinkingLevel.OFF:
         raise Refused(
-            f"Thinking is on for {body.name!r}, but its level is off. Set thinking to false instead."
+            "Thinking is on for {name}, but its level is off. Set thinking to false instead.",
+            name=repr(body.name),
         )
 
 

@@ -173,8 +173,9 @@ class _Import:
         if imported.follows_key:
             if imported.follows_key not in self._known:
                 raise Refused(
-                    f"An exchange follows {imported.follows_key!r}, which was not imported. "
-                    "Import the file from its beginning."
+                    "An exchange follows {follows_key}, which was not imported. Import the file from "
+                    "its beginning.",
+                    follows_key=repr(imported.follows_key),
                 )
             return self._known[imported.follows_key]
         if imported.follows is UNSET:

@@ -21,7 +21,11 @@ async def replace(request: RouteRequest) -> Preferences:
     """Replace the user's preferences. Display settings override those of the preset."""
     body: NewPreferences = request.body
     if body.language not in LOCALES:
-        raise UnknownLocale(f"Unknown language {body.language!r}. Choose one of: {', '.join(LOCALES)}.")
+        raise UnknownLocale(
+            "Unknown language {language}. Choose one of: {locales}.",
+            language=repr(body.language),
+            locales=", ".join(LOCALES),
+        )
     new_preferences = Preferences(
         display=read_policy(msgspec.to_builtins(body.display)),
         language=body.language,

@@ -199,8 +199,10 @@ def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> 
     begins = query.branch and not query.after
     if begins and first_turn is not None and leaf is not None and not in_branch(conn, first_turn, leaf):
         raise Refused(
-            f"The turn {query.turn!r} is not in the branch of {query.branch!r}. Leave `branch` out to list "
-            "the branch of `turn`."
+            "The turn {turn} is not in the branch of {branch}. Leave `branch` out to list the branch "
+            "of `turn`.",
+            turn=repr(query.turn),
+            branch=repr(query.branch),
         )
     limit, after = query.limit, query.after
     if query.order == "newest":
@@ -300,7 +302,10 @@ def agent_exists(conn: Connection, request: RouteRequest, agent_id: str) -> bool
 
 def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
     if agent_id and not agent_exists(conn, request, agent_id):
-        raise Refused(f"No agent {agent_id!r} in this workspace. GET /api/agents lists the available agents.")
+        raise Refused(
+            "No agent {agent_id} in this workspace. GET /api/agents lists the available agents.",
+            agent_id=repr(agent_id),
+        )
 
 
 async def search_sessions(request: RouteRequest) -> HitPage:

@@ -81,11 +81,11 @@ async def read_context(request: RouteRequest) -> ContextBody:
                 kind=line.kind,
                 status=line.status,
                 code=line.code,
-                reason=line.reason,
+                reason=str(line.reason),
             )
             for line in prepared.report.lines
         ),
-        notes=prepared.notes,
+        notes=tuple(map(str, prepared.notes)),
     )
 
 

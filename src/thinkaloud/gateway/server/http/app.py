@@ -21,7 +21,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.dialects.client_request import refuse_ambiguous_json
 from thinkaloud.gateway.server.compatible.respond import error_for_client, respond
 from thinkaloud.gateway.server.http import static_files
@@ -334,8 +334,9 @@ class _Endpoint:
         ):
             allowed_types = " or ".join(self._route.media_types)
             raise UnsupportedMediaType(
-                f"Unsupported body type. Send {allowed_types} in UTF-8, uncompressed, with a matching "
-                "Content-Type header."
+                "Unsupported body type. Send {allowed_types} in UTF-8, uncompressed, with a matching "
+                "Content-Type header.",
+                allowed_types=allowed_types,
             )
         return media_type
 
@@ -352,21 +353,23 @@ class _Endpoint:
             )
         except ValueError as error:
             raise BadRequest(
-                f"The query string cannot be read: it is not UTF-8, or has more than {max_parameters} "
-                "parameters. Correct it, and send the request again."
+                "The query string cannot be read: it is not UTF-8, or has more than {max_parameters} "
+                "parameters. Correct it, and send the request again.",
+                max_parameters=max_parameters,
             ) from error
         parameters = dict(pairs)
         if unknown := sorted(parameters.keys() - self._parameters):
             raise BadRequest(
-                f"Unknown query parameter {unknown[0][:40]!r}. "
-                f"Known parameters: {_join_names(self._parameters)}."
+                "Unknown query parameter {unknown}. Known parameters: {parameters}.",
+                unknown=repr(unknown[0][:40]),
+                parameters=_join_names(self._parameters),
             )
         if len(parameters) != len(pairs):
             raise BadRequest("A query parameter was sent twice. Send each parameter once.")
         try:
             return msgspec.convert(parameters, self._route.query, strict=False)
         except msgspec.ValidationError as error:
-            raise BadRequest(f"Invalid query parameter: {error}.") from error
+            raise BadRequest("Invalid query parameter: {reason}.", reason=reason_of(error)) from error
 
     def _body(self, media_type: str, raw_body: bytes) -> msgspec.Struct | None:
         if self._takes_raw_body or (media_type and media_type != JSON):
@@ -378,11 +381,11 @@ class _Endpoint:
             refuse_ambiguous_json(raw_body)
             return body
         except Refused as error:
-            raise BadRequest(str(error)) from error
+            raise BadRequest(wording=error.wording) from error
         except msgspec.ValidationError as error:
-            raise Unprocessable(f"Invalid body: {error}.") from error
+            raise Unprocessable("Invalid body: {reason}.", reason=reason_of(error)) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadRequest(f"The body is not valid JSON: {error}.") from error
+            raise BadRequest("The body is not valid JSON: {reason}.", reason=reason_of(error)) from error
         except RecursionError as error:
             raise BadRequest("The body is nested too deeply. Send a flatter one.") from error
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import Connection
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.gateway.server.http.errors import (
     BadRequest,
     Forbidden,
@@ -55,7 +56,7 @@ PROXY_HEADERS = (
 )
 """Headers that a proxy adds, or how they begin. A request with one did not come directly."""
 
-PROXIED = (
+PROXIED = Wording(
     "The request came through a proxy or from another user of this machine, so it needs a token. Start the "
     "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and "
     "send it as `Authorization: Bearer TOKEN`."
@@ -171,7 +172,7 @@ class Authenticator:
         trusted_user = local_user if caller.local and not self._config.token_required else None
 
         if caller.proxied and not secret and route.access is not Access.PUBLIC:
-            raise Unauthorised(PROXIED)
+            raise Unauthorised(wording=PROXIED)
 
         def decide(conn: Connection | None) -> Grant:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)

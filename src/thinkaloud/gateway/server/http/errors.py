@@ -8,11 +8,11 @@ log.
 
 import logging
 import secrets
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
-from thinkaloud.core.canon import ProviderFault, Refused
+from thinkaloud.core.canon import ProviderFault, Refused, Wording
 from thinkaloud.core.canon.errors import (
     BadCatalog,
     BudgetTooSmall,
@@ -66,9 +66,7 @@ class HttpRefusal(Refused):
     status: ClassVar[int]
     code: ClassVar[str]
 
-    def __init__(self, message: str, *, headers: ResponseHeaders = ()) -> None:
-        super().__init__(message)
-        self.headers = headers
+    headers: ResponseHeaders = ()
 
 
 class BadRequest(HttpRefusal):
@@ -81,9 +79,7 @@ class Unauthorised(HttpRefusal):
     """The request has no valid credentials."""
 
     status, code = 401, "unauthorised"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, headers=(("WWW-Authenticate", "Bearer"),))
+    headers = (("WWW-Authenticate", "Bearer"),)
 
 
 class Forbidden(HttpRefusal):
@@ -99,9 +95,13 @@ class NotFound(HttpRefusal):
 
     def __init__(
         self,
-        message: str = "Not found: it does not exist, was deleted, or belongs to another user. Check the id.",
+        template: str = (
+            "Not found: it does not exist, was deleted, or belongs to another user. Check the id."
+        ),
+        /,
+        **message: Any,
     ) -> None:
-        super().__init__(message)
+        super().__init__(template, **message)
 
 
 class ThreadNotFound(HttpRefusal):
@@ -123,18 +123,18 @@ class MethodNotAllowed(HttpRefusal):
 
     def __init__(self, method: str, allowed: str) -> None:
         super().__init__(
-            f"{method[:20]} is not allowed for this path. Use one of: {allowed}.",
-            headers=(("Allow", allowed),),
+            "{method} is not allowed for this path. Use one of: {allowed}.",
+            method=method[:20],
+            allowed=allowed,
         )
+        self.headers = (("Allow", allowed),)
 
 
 class RequestTimeout(HttpRefusal):
     """The headers or the body did not arrive in time."""
 
     status, code = 408, "too_slow"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, headers=(("Connection", "close"),))
+    headers = (("Connection", "close"),)
 
 
 class Conflict(HttpRefusal):
@@ -183,9 +183,7 @@ class ServiceUnavailable(HttpRefusal):
     """The gateway is starting, stopping, or cannot save anything."""
 
     status, code = 503, "unavailable"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, headers=(("Retry-After", "1"),))
+    headers = (("Retry-After", "1"),)
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -195,6 +193,13 @@ class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str
     id: str = ""
     """The id of an internal error in the log."""
+    wording: Wording | None = None
+    """The message as a template with fields, for translation; None if the message has no fields."""
+
+    @classmethod
+    def of(cls, code: str, message: Wording, id: str = "") -> "ErrorDetail":
+        """Return the detail with a message of ours."""
+        return cls(code, str(message), id, message.needed)
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -225,28 +230,30 @@ def error_response(error: Exception) -> HttpErrorResponse:
     """Return the response for an exception. An unexpected exception is logged here, and only here."""
     match error:
         case HttpRefusal():
-            return HttpErrorResponse(error.status, ErrorDetail(error.code, str(error)), error.headers)
+            return HttpErrorResponse(error.status, ErrorDetail.of(error.code, error.wording), error.headers)
         case NotSaved():
-            detail = ErrorDetail(
-                "not_saved", f"{error} Nothing was changed. Try again when it accepts writes."
+            message = Wording(
+                "{reason} Nothing was changed. Try again when it accepts writes.", reason=error.wording
             )
+            detail = ErrorDetail.of("not_saved", message)
             return HttpErrorResponse(503, detail, (("Retry-After", "1"),))
         case SessionGone() | NotAgentOwner():
             # The generic message: the one of the exception would confirm that the resource exists.
             return error_response(NotFound())
         case Refused():
             status, code = next(REFUSAL_CODES[cls] for cls in type(error).__mro__ if cls in REFUSAL_CODES)
-            return HttpErrorResponse(status, ErrorDetail(code, str(error)))
+            return HttpErrorResponse(status, ErrorDetail.of(code, error.wording))
         case ProviderFault():
-            return HttpErrorResponse(502, ErrorDetail(error.code, str(error)))
+            return HttpErrorResponse(502, ErrorDetail.of(error.code, error.wording))
     return _unexpected_error(error)
 
 
 def _unexpected_error(error: Exception) -> HttpErrorResponse:
     error_id = secrets.token_hex(6)
     logger.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
-    message = (
-        f"Internal error of the gateway; the request may not have been carried out. "
-        f"Look for {error_id} in the gateway's log."
+    message = Wording(
+        "Internal error of the gateway; the request may not have been carried out. Look for {id} in the "
+        "gateway's log.",
+        id=error_id,
     )
-    return HttpErrorResponse(500, ErrorDetail("internal", message, error_id))
+    return HttpErrorResponse(500, ErrorDetail.of("internal", message, error_id))

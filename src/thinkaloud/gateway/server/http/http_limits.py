@@ -54,7 +54,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._bytes_without_progress = 0 if self._progressed else self._bytes_without_progress + len(data)
         if self._bytes_without_progress > self.limits.header_bytes:
             max_bytes = f"{self.limits.header_bytes:,}"
-            self._refuse(HeadersTooLarge(f"The headers are larger than {max_bytes} bytes. Send less."))
+            self._refuse(
+                HeadersTooLarge(
+                    "The headers are larger than {max_bytes} bytes. Send less.", max_bytes=max_bytes
+                )
+            )
         elif self._in_headers and self._timeout is None:
             self._start_timeout()
 
@@ -99,7 +103,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def _start_timeout(self) -> None:
         seconds = self.limits.head_s
-        refusal = RequestTimeout(f"The headers did not arrive within {seconds:g} s. Send the request again.")
+        refusal = RequestTimeout(
+            "The headers did not arrive within {seconds} s. Send the request again.", seconds=f"{seconds:g}"
+        )
         self._timeout = self.loop.call_later(seconds, self._refuse, refusal)
 
     def _cancel_timeout(self) -> None:

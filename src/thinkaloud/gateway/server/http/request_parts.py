@@ -49,12 +49,15 @@ def read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
         headers[name] = value
     if size > limits.header_bytes:
         raise HeadersTooLarge(
-            f"The URL and the headers together are larger than {limits.header_bytes:,} bytes. Send less."
+            "The URL and the headers together are larger than {header_bytes} bytes. Send less.",
+            header_bytes=f"{limits.header_bytes:,}",
         )
     if not scope["path"].startswith(MODEL_PATH) and _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
         raise NotFound("No such path: encoded slashes and backslashes are not accepted. Use plain slashes.")
     if repeated_name:
-        raise BadRequest(f"The header {repeated_name.decode()} was sent twice. Send it once.")
+        raise BadRequest(
+            "The header {repeated_name} was sent twice. Send it once.", repeated_name=repeated_name.decode()
+        )
     return headers
 
 
@@ -94,8 +97,9 @@ class BodyMemory:
         """Count more bytes, or refuse them."""
         if self._used_bytes + size_bytes > self._max_bytes:
             raise ServiceUnavailable(
-                f"The gateway holds {self._max_bytes:,} bytes of other requests and responses (limit "
-                "bodies_bytes). Try again in a moment."
+                "The gateway holds {max_bytes} bytes of other requests and responses (limit "
+                "bodies_bytes). Try again in a moment.",
+                max_bytes=f"{self._max_bytes:,}",
             )
         self._used_bytes += size_bytes
 
@@ -121,7 +125,8 @@ async def read_body(
     if not declared_length.isdigit():
         raise BadRequest("Content-Length is not a number. Correct it.")
     too_large = PayloadTooLarge(
-        f"The request is larger than {limits.body_bytes:,} bytes, the limit of this gateway. Send less."
+        "The request is larger than {body_bytes} bytes, the limit of this gateway. Send less.",
+        body_bytes=f"{limits.body_bytes:,}",
     )
     # Compare lengths first: converting a number of thousands of digits is slow.
     if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:
@@ -142,7 +147,7 @@ async def read_body(
                     raise too_large
     except TimeoutError as error:
         raise RequestTimeout(
-            f"The body did not arrive within {limits.body_s:g} s. Send the request again."
+            "The body did not arrive within {body_s} s. Send the request again.", body_s=f"{limits.body_s:g}"
         ) from error
     return b"".join(chunks)
 

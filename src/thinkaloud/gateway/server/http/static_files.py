@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.gateway.server.http.errors import NotFound
 from thinkaloud.gateway.server.http.route import Access, ApiRoute, Handler, RouteRequest, RouteResponse
 
@@ -27,7 +28,7 @@ MEDIA_TYPES = {
 }
 """Media types by file extension. Files with another extension are not served."""
 
-NOT_BUILT = (
+NOT_BUILT = Wording(
     "The chat page is not built. Run `make page` (needs Node.js), or install a released package, "
     "which includes it."
 )
@@ -103,6 +104,6 @@ def _load_file(path: Path) -> StaticFile:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise NotFound(NOT_BUILT) from None
+        raise NotFound(wording=NOT_BUILT) from None
     digest = hashlib.sha256(content).hexdigest()[:16]
     return StaticFile(content, gzip.compress(content, 9, mtime=0), f'"{digest}"')

@@ -30,13 +30,16 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Usage,
     UsageReported,
+    Wording,
 )
 from thinkaloud.core.transcript import CALL_KINDS, Turn, apply, fold_entries, unfold
 from thinkaloud.gateway.store.log.archive import decode_entries, encode_entry
 from thinkaloud.gateway.store.log.live import LogSpan
 from thinkaloud.gateway.store.rows import ThinkingShown, TurnRow
 
-NOTICE = NoticeGiven("thinking_hidden", "The operator of this gateway does not show you the thinking.")
+NOTICE = NoticeGiven.of(
+    "thinking_hidden", Wording("The operator of this gateway does not show you the thinking.")
+)
 ALL_AGENTS = ""
 PROMPT_OF = "prompt of "
 """Begins the name of an agent that took no part in a turn itself: only its prompt was used."""

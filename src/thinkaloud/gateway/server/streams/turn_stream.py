@@ -118,8 +118,9 @@ class ReaderSlots:
             )
         if self._reader_counts[turn_key] >= self._max_per_turn:
             raise TooManyRequests(
-                f"This turn already has {self._max_per_turn} readers (limit readers_per_turn). Close some of "
-                "them, or read the turn without its events from GET /api/turns/ID."
+                "This turn already has {max_per_turn} readers (limit readers_per_turn). Close some "
+                "of them, or read the turn without its events from GET /api/turns/ID.",
+                max_per_turn=self._max_per_turn,
             )
         self._reader_counts[turn_key] += 1
         self._metrics.reader_joined()
@@ -206,8 +207,10 @@ def _last_seen_id(query: EventsQuery, headers: Mapping[str, str]) -> int:
         )
     if query.after is not None and int(header) < query.after:
         raise BadRequest(
-            f"Last-Event-ID ({header}) is smaller than `after` ({query.after}). The position is ambiguous. "
-            "Send only one of them."
+            "Last-Event-ID ({header}) is smaller than `after` ({after}). The position is ambiguous. "
+            "Send only one of them.",
+            header=header,
+            after=query.after,
         )
     return int(header)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.server.http.errors import Conflict, ServiceUnavailable
 from thinkaloud.gateway.server.turns.registry import TURN_ENDED
 from thinkaloud.gateway.store.engine.coordination import Wakeup
@@ -52,7 +52,7 @@ class CommandRouter:
         if self._gateway.turns.runs_here(turn):
             await self._gateway.turns.run_command(turn.key, command)
         elif self._gateway.database.exclusive:
-            raise Conflict(TURN_ENDED)
+            raise Conflict(wording=TURN_ENDED)
         else:
             await self._send(turn, command)
 
@@ -67,7 +67,7 @@ class CommandRouter:
             if not self._waiting_for[turn.key]:
                 del self._waiting_for[turn.key]
         if error:
-            raise Refused(error)
+            raise Refused(wording=Wording.received(error, None))
 
     async def _outcome_or_withdraw(self, turn: TurnRow, key: int) -> str:
         """Return the error of a command, empty if it was run. One that nobody runs is withdrawn."""
@@ -87,7 +87,7 @@ class CommandRouter:
         database = self._gateway.database
         while (error := await database.write(partial(commands.take_outcome, key=key))) is None:
             if not await database.read(partial(turns.is_running, key=turn.key)):
-                raise Conflict(TURN_ENDED)
+                raise Conflict(wording=TURN_ENDED)
             self._outcome.clear()
             await _wait(self._outcome, _POLL_S / 2)
         return error

@@ -88,8 +88,9 @@ def _agent_without_tools(
     if row is not None:
         return agent_from_config(name, row), row.tools, row.assistants
     raise Refused(
-        f"No agent {name!r} in this workspace. GET /api/agents lists the available agents; leave `agent` out "
-        "to ask a model directly."
+        "No agent {name} in this workspace. GET /api/agents lists the available agents; leave "
+        "`agent` out to ask a model directly.",
+        name=repr(name),
     )
 
 
@@ -132,8 +133,10 @@ def refuse_unknown_tools(gateway: "Gateway", names: Iterable[str]) -> None:
     available = available_tools(gateway)
     if unknown := [name for name in names if name.partition("/")[0] not in available]:
         raise Refused(
-            f"This gateway has no tool {unknown[0]!r}. Available tools: {', '.join(available)}. "
-            "The operator adds tools in agents.toml."
+            "This gateway has no tool {unknown}. Available tools: {available}. The operator adds "
+            "tools in agents.toml.",
+            unknown=repr(unknown[0]),
+            available=", ".join(available),
         )
 
 
@@ -277,8 +280,9 @@ def storable_messages(request: TurnRequest, limits: GatewayLimits) -> tuple[User
     texts = (message.text if isinstance(message, UserMessage) else message.result for message in messages)
     if sum(map(len, texts)) > limits.prompt_chars:
         raise PayloadTooLarge(
-            f"The prompt and the tool results are longer than {limits.prompt_chars:,} characters "
-            "(limit prompt_chars). Shorten them, or raise the limit."
+            "The prompt and the tool results are longer than {prompt_chars} characters (limit "
+            "prompt_chars). Shorten them, or raise the limit.",
+            prompt_chars=f"{limits.prompt_chars:,}",
         )
     return messages
 
@@ -348,6 +352,8 @@ def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], f
             and isinstance(step, ToolMessage)
         ):
             raise Refused(
-                f"The result for call {step.call_id!r} cannot be sent. {REASONS[line.code]} "
-                "Send one result for every call of the last turn, with its call_id."
+                "The result for call {call_id} cannot be sent. {reasons} Send one result for every "
+                "call of the last turn, with its call_id.",
+                call_id=repr(step.call_id),
+                reasons=REASONS[line.code],
             )

@@ -24,6 +24,8 @@ from thinkaloud.core.canon import (
     ThinkingNotOffered,
     TurnEnded,
     TurnFailed,
+    Wording,
+    reason_of,
 )
 from thinkaloud.core.canon.requests import ToolMessage, TurnRequest, UserMessage, options_of
 from thinkaloud.core.context import Step
@@ -62,11 +64,11 @@ logger = logging.getLogger(__name__)
 
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
-TURN_ENDED = "This turn has ended. Read the turn to see its state."
+TURN_ENDED = Wording("This turn has ended. Read the turn to see its state.")
 CANCELLED = TurnEnded(Finish.CANCELLED)
-STOPPED = TurnFailed(
+STOPPED = TurnFailed.of(
     INTERRUPTED,
-    "The gateway was stopped before this turn ended. The text so far is kept. Ask again.",
+    Wording("The gateway was stopped before this turn ended. The text so far is kept. Ask again."),
 )
 _SHORT_CHARS = 10_000
 _SAVE_TIMEOUT_S = 5.0
@@ -214,8 +216,9 @@ class TurnRegistry:
 
     def _too_many_turns(self) -> TooManyRequests:
         return TooManyRequests(
-            f"You already have {self._gateway.settings.limits.running_turns_per_user} running turns (limit "
-            "running_turns_per_user). Wait until one ends, or cancel one."
+            "You already have {running_turns_per_user} running turns (limit running_turns_per_user). "
+            "Wait until one ends, or cancel one.",
+            running_turns_per_user=self._gateway.settings.limits.running_turns_per_user,
         )
 
     def _load_next(self, conn: Connection, session: Session, request: TurnRequest) -> SessionContext:
@@ -272,7 +275,7 @@ class TurnRegistry:
             raise
         except (ThinkaloudError, msgspec.MsgspecError) as error:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
-            await end_waiting(gateway.database, row, now_ms=now_ms, reason=str(error))
+            await end_waiting(gateway.database, row, now_ms=now_ms, reason=reason_of(error))
         else:
             # The agent may have been changed since the turn began.
             allowed = await self._agents_in_turn(session.owner, plan.agent)
@@ -328,7 +331,7 @@ class TurnRegistry:
         """Run a command for a turn that runs in this process; refuse it if the turn has ended."""
         running_turn = self._running_turns.get(turn_key)
         if running_turn is None:
-            raise Conflict(TURN_ENDED)
+            raise Conflict(wording=TURN_ENDED)
         match command.kind:
             case CommandKind.CANCEL:
                 await self._cancel(running_turn)

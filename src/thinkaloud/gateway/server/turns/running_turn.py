@@ -29,6 +29,7 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnFailed,
     TurnStarted,
+    Wording,
 )
 from thinkaloud.core.context import Step
 from thinkaloud.core.transcript import Turn, events_to_end_turn, fold_entries
@@ -166,7 +167,9 @@ class RunningTurn:
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
             elif type(event) is BlockStarted and event.block >= self._limits.blocks_per_turn:
-                raise _limit_exceeded("The turn has more", "blocks_per_turn", self._limits.blocks_per_turn)
+                limit = f"{self._limits.blocks_per_turn:,}"
+                excess = Wording("The turn has more than {limit} blocks", limit=limit)
+                raise _limit_exceeded(excess, "blocks_per_turn")
         except (NotSaved, LimitExceeded) as error:
             self._error = error
         if not self._run.turn.live:
@@ -187,20 +190,20 @@ class RunningTurn:
                 self._reasoning_chars.get(event.block, 0) + size
             )
             if reasoning_chars > limits.reasoning_chars_per_block:
-                raise _limit_exceeded(
-                    "One block of reasoning is longer",
-                    "reasoning_chars_per_block",
-                    limits.reasoning_chars_per_block,
-                )
+                limit = f"{limits.reasoning_chars_per_block:,}"
+                excess = Wording("One block of reasoning is longer than {limit} characters", limit=limit)
+                raise _limit_exceeded(excess, "reasoning_chars_per_block")
         self._chars_left -= size
         if self._chars_left < 0:
-            raise _limit_exceeded("The turn is longer", "text_chars_per_turn", limits.text_chars_per_turn)
+            limit = f"{limits.text_chars_per_turn:,}"
+            excess = Wording("The turn is longer than {limit} characters", limit=limit)
+            raise _limit_exceeded(excess, "text_chars_per_turn")
         if isinstance(event, ToolFinished):
             self._image_chars_left -= sum(len(image.data) for image in event.images)
             if self._image_chars_left < 0:
-                raise _limit_exceeded(
-                    "The images of the turn are larger", "image_chars_per_turn", limits.image_chars_per_turn
-                )
+                limit = f"{limits.image_chars_per_turn:,}"
+                excess = Wording("The images of the turn are larger than {limit} characters", limit=limit)
+                raise _limit_exceeded(excess, "image_chars_per_turn")
 
     async def _write_end(self) -> None:
         """Write the final event, unless the run has written one."""
@@ -225,16 +228,23 @@ class RunningTurn:
             case ProviderFault() | Refused():
                 return failure_of(error)
             case NotSaved():
-                return TurnFailed(
+                return TurnFailed.of(
                     "not_saved",
-                    "The disk accepted no writes until the memory for unsaved entries was full, so the turn "
-                    "was ended. The text so far is kept. Free some disk space, then ask again.",
+                    Wording(
+                        "The disk accepted no writes until the memory for unsaved entries was full, "
+                        "so the turn was ended. The text so far is kept. Free some disk space, then "
+                        "ask again."
+                    ),
                 )
         logger.error("turn %s failed with an internal error", self.row.id, exc_info=error)
-        return TurnFailed(
+        return TurnFailed.of(
             "internal",
-            f"Internal error of the gateway ({type(error).__name__}); the turn was ended. The text so far is "
-            f"kept. Ask again, and look for {self.row.id} in the gateway's log.",
+            Wording(
+                "Internal error of the gateway ({problem}); the turn was ended. The text so far is "
+                "kept. Ask again, and look for {id} in the gateway's log.",
+                problem=type(error).__name__,
+                id=self.row.id,
+            ),
         )
 
 
@@ -257,9 +267,10 @@ async def visible_turn(log: EventLog, turn: int) -> Turn:
     return await asyncio.to_thread(fold_entries, await entries_so_far(log, turn))
 
 
-def _limit_exceeded(excess: str, limit_name: str, limit: int) -> LimitExceeded:
-    unit = "blocks" if limit_name == "blocks_per_turn" else "characters"
+def _limit_exceeded(excess: Wording, limit_name: str) -> LimitExceeded:
     return LimitExceeded(
-        f"{excess} than {limit:,} {unit} (limit {limit_name}), so the connection to the provider was closed. "
-        "The text so far is kept."
+        "{excess} (limit {limit_name}), so the connection to the provider was closed. The text so far is "
+        "kept.",
+        excess=excess,
+        limit_name=limit_name,
     )

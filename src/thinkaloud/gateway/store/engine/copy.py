@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, Table, Text, delete, func, insert, inspect, literal, select, text, tuple_
 
-from thinkaloud.core.canon import Refused, ThinkaloudError
+from thinkaloud.core.canon import Refused, ThinkaloudError, Wording
 from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.database import Database
 from thinkaloud.gateway.store.migrations.migrate import LATEST_VERSION
@@ -76,8 +76,9 @@ def refuse_incomplete_copy(conn: Connection) -> None:
     """Refuse a database into which a copy was begun and not completed."""
     if source_name := read_fact(conn, SOURCE_FACT):
         raise Refused(
-            f"This database holds an unfinished copy of {source_name}. Finish it: run the same "
-            "`thinkaloud db copy` again."
+            "This database holds an unfinished copy of {source_name}. Finish it: run the same "
+            "`thinkaloud db copy` again.",
+            source_name=source_name,
         )
 
 
@@ -91,13 +92,17 @@ def table_digest(conn: Connection, table: Table) -> TableDigest:
 
 
 def _check_source(conn: Connection, name: str) -> None:
-    version = "none"
+    version = None
     if inspect(conn).has_table("alembic_version"):
-        version = conn.scalar(text("SELECT version_num FROM alembic_version")) or "none"
+        version = conn.scalar(text("SELECT version_num FROM alembic_version"))
     if version != LATEST_VERSION:
         raise Refused(
-            f"The tables of {name} have the version {version}, and {LATEST_VERSION} is needed. Start the "
-            "gateway of this version on it once, which brings them up to date, and stop it; then copy again."
+            "The tables of {name} have the version {version}, and {latest_version} is needed. Start "
+            "the gateway of this version on it once, which brings them up to date, and stop it; then "
+            "copy again.",
+            name=name,
+            version=version or Wording("none"),
+            latest_version=LATEST_VERSION,
         )
     refuse_incomplete_copy(conn)
     _refuse_running_gateways(conn, name)
@@ -110,8 +115,10 @@ def _refuse_running_gateways(conn: Connection, name: str) -> None:
     alive = select(nodes.c.name).where(nodes.c.lease_until_ms > DatabaseNowMs()).order_by(nodes.c.name)
     if running := conn.scalars(alive).all():
         raise Refused(
-            f"Gateways use {name}: {', '.join(running)}. Stop them, then copy again. A gateway that was "
-            "killed counts as running for 15 seconds."
+            "Gateways use {name}: {running}. Stop them, then copy again. A gateway that was killed "
+            "counts as running for 15 seconds.",
+            name=name,
+            running=", ".join(running),
         )
 
 
@@ -128,8 +135,9 @@ def _begin(conn: Connection, source_name: str) -> None:
     ]
     if filled:
         raise Refused(
-            f"The target is not empty: it has rows in {', '.join(filled)}. Nothing was copied. Name a new "
-            "file, or a new database of PostgreSQL: createdb NAME"
+            "The target is not empty: it has rows in {filled}. Nothing was copied. Name a new file, "
+            "or a new database of PostgreSQL: createdb NAME",
+            filled=", ".join(filled),
         )
     store_fact(conn, SOURCE_FACT, source_name)
 
@@ -165,8 +173,9 @@ def _add_range(
         search_index.add_entries(conn, entries)
     except UnicodeEncodeError:
         raise Refused(
-            f"A text in {table.name} contains half of a surrogate pair, which SQLite cannot store. The "
-            "gateway never writes one. Correct it in the source, then copy again."
+            "A text in {name} contains half of a surrogate pair, which SQLite cannot store. The "
+            "gateway never writes one. Correct it in the source, then copy again.",
+            name=table.name,
         ) from None
 
 
@@ -210,8 +219,13 @@ async def _compared(source: Connection, target: Database, table: Table) -> Table
     found = await target.read_long(partial(table_digest, table=table))
     if wanted != found:
         raise CopyDiffers(
-            f"The copy of {table.name} differs: the source has {wanted.rows} rows ({wanted.sha256:.16}), the "
-            f"target has {found.rows} ({found.sha256:.16}). The source was changed after the copy was begun. "
-            "Delete the target and copy again."
+            "The copy of {name} differs: the source has {rows} rows ({sha256}), the target has "
+            "{found_rows} ({found_sha256}). The source was changed after the copy was begun. Delete "
+            "the target and copy again.",
+            name=table.name,
+            rows=wanted.rows,
+            sha256=f"{wanted.sha256:.16}",
+            found_rows=found.rows,
+            found_sha256=f"{found.sha256:.16}",
         )
     return found

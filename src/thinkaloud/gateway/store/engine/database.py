@@ -22,9 +22,10 @@ OnWakeup = Callable[[Wakeup], None]
 class NotSaved(ThinkaloudError):
     """A write failed because the disk is full, read-only or broken. The data is still in memory."""
 
-    def __init__(self, message: str, reason: str = "") -> None:
-        super().__init__(message)
-        self.reason = reason
+    @property
+    def reason(self) -> str:
+        """The reason, without the rest of the message; empty if it is not known."""
+        return str(self.wording.fields.get("reason", ""))
 
 
 class DatabaseReplaced(NotSaved):

@@ -13,7 +13,7 @@ from typing import Self
 
 import msgspec
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, reason_of
 
 _RETRIES = 20
 _RETRY_S = 0.01
@@ -49,8 +49,10 @@ class FileLock:
             except OSError as error:
                 self._close()
                 raise Refused(
-                    f"The lock {self._path} cannot be written: {error.strerror}. Free some disk space if the "
-                    "disk is full; move away whatever has this name if it is not a file."
+                    "The lock {path} cannot be written: {reason}. Free some disk space if the disk "
+                    "is full; move away whatever has this name if it is not a file.",
+                    path=self._path,
+                    reason=reason_of(error),
                 ) from None
         return self
 

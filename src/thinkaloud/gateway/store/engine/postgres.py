@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.engine.coordination import (
     CHANNELS,
     LOG_CHANNEL,
@@ -275,7 +275,9 @@ class PostgresDatabase:
         self._append_connection = connection
         known, self._timeline = self._timeline, timeline or self._timeline
         if timeline and known not in ("", timeline):
-            raise DatabaseReplaced(f"The {public_name(self.url)} is another server now, after a failover.")
+            raise DatabaseReplaced(
+                "The {database} is another server now, after a failover.", database=public_name(self.url)
+            )
         return connection
 
     def _append_on(self, connection: psycopg.Connection[Any], batches: Sequence[Batch]) -> tuple[int, ...]:
@@ -336,9 +338,7 @@ class _ThreadPool:
     async def run(self, work: Callable[[], T]) -> T:
         # A started transaction is finished even if the waiting task is cancelled.
         if self.waiting >= self._most_waiting:
-            raise NotSaved(
-                "The database is too slow for the queries that wait for it.", "too many queries wait"
-            )
+            raise NotSaved("The database is too slow for the queries that wait for it.")
         self._begun += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         future.add_done_callback(self._finish)
@@ -404,72 +404,99 @@ def _check_server(conn: Connection, url: str) -> None:
     version = int(conn.scalar(text("SHOW server_version_num")) or 0) // 10_000
     if version < OLDEST_VERSION:
         raise Refused(
-            f"The {public_name(url)} runs PostgreSQL {version}; version {OLDEST_VERSION} or newer is needed."
+            "The {database} runs PostgreSQL {version}; version {oldest_version} or newer is needed.",
+            database=public_name(url),
+            version=version,
+            oldest_version=OLDEST_VERSION,
         )
     encoding = conn.scalar(text("SHOW server_encoding"))
     if encoding != "UTF8":
         raise Refused(
-            f"The {public_name(url)} has the encoding {encoding}. Create one with UTF-8: "
-            "CREATE DATABASE thinkaloud ENCODING 'UTF8' TEMPLATE template0;"
+            "The {database} has the encoding {encoding}. Create one with UTF-8: CREATE DATABASE "
+            "thinkaloud ENCODING 'UTF8' TEMPLATE template0;",
+            database=public_name(url),
+            encoding=encoding,
         )
 
 
-def check_postgres(url: str) -> Iterator[tuple[bool, str]]:
+def check_postgres(url: str) -> Iterator[tuple[bool, Wording]]:
     """Yield whether each check of `thinkaloud doctor` has passed, and what was found. It changes nothing."""
     with refuse_in_words(url):
         connection = connect(url, _DEFAULT_LIMITS, name="doctor")
     with connection:
         yield from _check_connection(connection, public_name(url))
         if _scalar(connection, "SELECT to_regclass('alembic_version')") is None:
-            yield True, "There are no tables yet. The first gateway that starts creates them."
+            yield True, Wording("There are no tables yet. The first gateway that starts creates them.")
             return
         yield _check_version(str(_scalar(connection, "SELECT version_num FROM alembic_version")))
         live = _scalar(
             connection,
             "SELECT count(*) FROM nodes WHERE lease_until_ms > extract(epoch FROM clock_timestamp()) * 1000",
         )
-        yield True, f"{live} gateways use it now."
+        yield True, Wording("{live} gateways use it now.", live=live)
 
 
-def _check_connection(connection: psycopg.Connection[Any], name: str) -> Iterator[tuple[bool, str]]:
+def _check_connection(connection: psycopg.Connection[Any], name: str) -> Iterator[tuple[bool, Wording]]:
     version = connection.info.server_version // 10_000
     yield (
         version >= OLDEST_VERSION,
-        f"The {name} runs PostgreSQL {version}; {OLDEST_VERSION} or newer is needed.",
+        Wording(
+            "The {name} runs PostgreSQL {version}; {oldest_version} or newer is needed.",
+            name=name,
+            version=version,
+            oldest_version=OLDEST_VERSION,
+        ),
     )
     before_s = time.time()
     server_s = float(str(_scalar(connection, "SELECT extract(epoch FROM clock_timestamp())")))
     difference_s = server_s - (before_s + time.time()) / 2
     yield (
         abs(difference_s) < _CLOCK_TOLERANCE_S,
-        f"Its clock differs from the one of this machine by {difference_s:.1f} s. Leases follow its "
-        "clock; the times of turns follow yours.",
+        Wording(
+            "Its clock differs from the one of this machine by {difference_s} s. Leases follow its "
+            "clock; the times of turns follow yours.",
+            difference_s=f"{difference_s:.1f}",
+        ),
     )
     may_create = bool(_scalar(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"))
     if may_create:
-        yield True, "Its user may create tables, as every upgrade does."
+        yield True, Wording("Its user may create tables, as every upgrade does.")
     else:
         yield (
             False,
-            "Its user may not create tables, so no gateway can start or upgrade. Run as its owner: "
-            "GRANT CREATE ON SCHEMA public TO the user.",
+            Wording(
+                "Its user may not create tables, so no gateway can start or upgrade. Run as its "
+                "owner: GRANT CREATE ON SCHEMA public TO the user."
+            ),
         )
     limit = int(str(_scalar(connection, "SHOW max_connections")))
     yield (
         limit >= 2 * _PER_GATEWAY,
-        f"It accepts {limit} connections. A gateway opens up to {_PER_GATEWAY}.",
+        Wording(
+            "It accepts {limit} connections. A gateway opens up to {per_gateway}.",
+            limit=limit,
+            per_gateway=_PER_GATEWAY,
+        ),
     )
 
 
-def _check_version(version: str) -> tuple[bool, str]:
+def _check_version(version: str) -> tuple[bool, Wording]:
     if version > LATEST_VERSION:
         return (
             False,
-            f"Its tables have version {version}; this version knows {LATEST_VERSION}. Upgrade Thinkaloud.",
+            Wording(
+                "Its tables have version {version}; this version knows {latest_version}. Upgrade Thinkaloud.",
+                version=version,
+                latest_version=LATEST_VERSION,
+            ),
         )
     if version < LATEST_VERSION:
-        return True, f"Its tables have version {version}. The next start migrates them to {LATEST_VERSION}."
-    return True, f"Its tables are up to date (version {version})."
+        return True, Wording(
+            "Its tables have version {version}. The next start migrates them to {latest_version}.",
+            version=version,
+            latest_version=LATEST_VERSION,
+        )
+    return True, Wording("Its tables are up to date (version {version}).", version=version)
 
 
 def _scalar(connection: psycopg.Connection[Any], query: str) -> object:

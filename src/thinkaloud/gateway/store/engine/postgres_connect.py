@@ -20,7 +20,7 @@ from psycopg.types.string import StrDumper, TextLoader
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.engine.database import NotSaved
 
 _NETWORK = {
@@ -33,17 +33,17 @@ _NETWORK = {
 _FULL = "53100"
 _READ_ONLY = "25006"
 _REASONS = {
-    _FULL: "the disk of the server is full",
-    _READ_ONLY: "the server is read-only, as a standby is",
-    "53300": "the server accepts no more connections",
-    "55P03": "a lock was held for too long",
-    "57014": "a statement took too long",
-    "40P01": "two changes waited for each other",
-    "25P03": "a transaction did nothing for too long, as in a process that stands still",
+    _FULL: Wording("the disk of the server is full"),
+    _READ_ONLY: Wording("the server is read-only, as a standby is"),
+    "53300": Wording("the server accepts no more connections"),
+    "55P03": Wording("a lock was held for too long"),
+    "57014": Wording("a statement took too long"),
+    "40P01": Wording("two changes waited for each other"),
+    "25P03": Wording("a transaction did nothing for too long, as in a process that stands still"),
 }
 _DENIED = "42501"
-_GRANT = "Let its owner allow it: GRANT CREATE ON SCHEMA public TO the user in the URL."
-_CHECK_ADDRESS = (
+_GRANT = Wording("Let its owner allow it: GRANT CREATE ON SCHEMA public TO the user in the URL.")
+_CHECK_ADDRESS = Wording(
     "Check that PostgreSQL runs there, and the user, password and name of the database in the URL."
 )
 TIMELINE = (
@@ -71,7 +71,7 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
 def public_name(url: str) -> str:
     """Return where a database is, for messages: without user, password and options."""
     fields = _fields(url)
-    host = fields.get("host") or fields.get("hostaddr") or "the local socket"
+    host = fields.get("host") or fields.get("hostaddr") or Wording("the local socket")
     port = f":{fields['port']}" if fields.get("port") else ""
     return f"database {fields.get('dbname') or fields.get('user') or 'of this user'} at {host}{port}"
 
@@ -160,10 +160,15 @@ def refuse_in_words(url: str) -> Iterator[None]:
         original = error.orig if isinstance(error, DBAPIError) else error
         reason, remedy = _reason(original), _CHECK_ADDRESS
         if sql_state(original) == _DENIED:
-            reason, remedy = _one_line(original), _GRANT
+            reason, remedy = Wording.plain(_one_line(original)), _GRANT
         if not reason:
             raise
-        raise Refused(f"Cannot use the {public_name(url)}: {reason}. {remedy}") from None
+        raise Refused(
+            "Cannot use the {database}: {reason}. {remedy}",
+            database=public_name(url),
+            reason=reason,
+            remedy=remedy,
+        ) from None
 
 
 @contextmanager
@@ -175,10 +180,12 @@ def translate_errors(url: str) -> Iterator[None]:
         original = error.orig if isinstance(error, DBAPIError) else error
         reason = _reason(original)
         if not reason and isinstance(error, DBAPIError) and error.connection_invalidated:
-            reason = "the connection was lost"
+            reason = Wording("the connection was lost")
         if not reason:
             raise
-        raise NotSaved(f"Cannot use the {public_name(url)}: {reason}.", reason) from error
+        raise NotSaved(
+            "Cannot use the {database}: {reason}.", database=public_name(url), reason=reason
+        ) from error
 
 
 def sql_state(error: BaseException | None) -> str:
@@ -187,18 +194,18 @@ def sql_state(error: BaseException | None) -> str:
     return getattr(original, "sqlstate", None) or ""
 
 
-def _reason(error: BaseException | None) -> str:
-    """Return why a statement could not run; empty if the statement itself was wrong."""
+def _reason(error: BaseException | None) -> Wording | None:
+    """Return why a statement could not run; None if the statement itself was wrong."""
     state = sql_state(error)
     if state in _REASONS:
         return _REASONS[state]
     if isinstance(error, PoolTimeout):
-        return "all connections are in use"
+        return Wording("all connections are in use")
     if isinstance(error, PendingRollbackError):
-        return "the connection was lost"
+        return Wording("the connection was lost")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return _one_line(error) or "the connection was lost"
-    return ""
+        return Wording.plain(_one_line(error)) if _one_line(error) else Wording("the connection was lost")
+    return None
 
 
 def _one_line(error: BaseException | None) -> str:
@@ -213,8 +220,9 @@ def _fields(url: str) -> dict[str, Any]:
     except psycopg.Error as error:
         hidden = re.sub(r"//[^/@]*@", "//", _one_line(error))
         raise Refused(
-            f"The address of the database is not valid: {hidden}. It looks like "
-            "postgresql://USER:PASSWORD@HOST:5432/NAME"
+            "The address of the database is not valid: {hidden}. It looks like "
+            "postgresql://USER:PASSWORD@HOST:5432/NAME",
+            hidden=hidden,
         ) from None
 
 

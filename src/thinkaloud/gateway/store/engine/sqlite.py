@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import Pool, QueuePool, StaticPool
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.gateway.store.engine.database import Batch, DatabaseInUse, NotSaved, OnWakeup, Query, T
 from thinkaloud.gateway.store.engine.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.gateway.store.engine.file_lock import FileLock, lock_holder, lock_path
@@ -142,12 +142,14 @@ class SqliteDatabase:
         try:
             await self.write(migrate)
         except NotSaved as error:
-            raise Refused(f"{error} {disk_remedy(error.reason)}") from None
+            raise Refused(
+                "{reason} {remedy}", reason=reason_of(error), remedy=disk_remedy(error.reason)
+            ) from None
         except DBAPIError as error:
             if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
                 raise
             raise Refused(
-                f"{self.path} is not a database. Move it, or set THINKALOUD_HOME to another folder."
+                "{path} is not a database. Move it, or set THINKALOUD_HOME to another folder.", path=self.path
             ) from None
 
     async def checkpoint(self) -> None:
@@ -367,11 +369,11 @@ def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
     path = path.resolve()
     if not path.is_file():
         raise Refused(
-            f"There is no database {path}. Give the path of its file, or of the folder that has it."
+            "There is no database {path}. Give the path of its file, or of the folder that has it.", path=path
         )
     if os.access(path, os.R_OK) and _first_bytes(path) not in (b"", _FILE_START):
         # Before the lock, which is a file beside it.
-        raise Refused(f"{path} is not a database. Give the path of one.")
+        raise Refused("{path} is not a database. Give the path of one.", path=path)
     with FileLock(lock_path(path)) as lock:
         if not lock.held:
             raise _in_use(path)
@@ -383,7 +385,12 @@ def open_sqlite_snapshot(path: Path) -> Iterator[Connection]:
         except DBAPIError as error:
             _refuse_damaged(path, error)
             if reason := disk_problem(error.orig, path):
-                raise Refused(f"{path} cannot be read: {reason}. {disk_remedy(reason)}") from None
+                raise Refused(
+                    "{path} cannot be read: {reason}. {remedy}",
+                    path=path,
+                    reason=reason,
+                    remedy=disk_remedy(reason),
+                ) from None
             raise
         finally:
             engine.dispose()
@@ -399,8 +406,10 @@ def _refuse_damaged(path: Path, error: DBAPIError) -> None:
     code = getattr(error.orig, "sqlite_errorcode", None) or 0
     if code & PRIMARY_CODE_MASK == sqlite3.SQLITE_CORRUPT:
         raise Refused(
-            f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
-            f"save what can be read: sqlite3 {path} .recover | sqlite3 new.db"
+            "{path} is damaged: {reason}. Put a copy made with `thinkaloud backup` in its place, or "
+            "save what can be read: sqlite3 {path} .recover | sqlite3 new.db",
+            path=path,
+            reason=error.orig,
         ) from None
 
 
@@ -410,31 +419,46 @@ def back_up(path: Path, target: Path) -> int:
     SQLite's own backup starts again whenever somebody writes. This copy reads one snapshot instead.
     """
     if not path.is_file():
-        raise Refused(f"There is no database {path}. Set THINKALOUD_HOME to the folder that has one.")
+        raise Refused(
+            "There is no database {path}. Set THINKALOUD_HOME to the folder that has one.", path=path
+        )
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        raise Refused(f"{target} exists already. Choose another name, or delete it first.") from None
+        raise Refused(
+            "{target} exists already. Choose another name, or delete it first.", target=target
+        ) from None
     except OSError as error:
-        raise Refused(f"{target} cannot be written: {error.strerror}. Choose another place.") from None
+        raise Refused(
+            "{target} cannot be written: {reason}. Choose another place.",
+            target=target,
+            reason=reason_of(error),
+        ) from None
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as raw:
             raw.execute("VACUUM INTO ?", (str(target),))
     except sqlite3.Error as error:
         target.unlink()
         raise Refused(
-            f"The copy of {path} failed: {disk_problem(error, target) or error}. Nothing was changed."
+            "The copy of {path} failed: {reason}. Nothing was changed.",
+            path=path,
+            reason=disk_problem(error, target) or reason_of(error),
         ) from None
     return target.stat().st_size
 
 
 def _in_use(path: Path) -> DatabaseInUse:
     holder = lock_holder(lock_path(path))
-    name = f"process {holder.pid}" if holder is not None and holder.pid else "an unknown process"
-    address = f" at {holder.url}" if holder is not None and holder.url else ""
+    process = Wording("an unknown process")
+    if holder is not None and holder.pid:
+        process = Wording("process {pid}", pid=holder.pid)
+    gateway = Wording("another gateway ({process})", process=process)
+    if holder is not None and holder.url:
+        gateway = Wording("{gateway} at {url}", gateway=gateway, url=holder.url)
     return DatabaseInUse(
-        f"{path} is in use by another gateway ({name}){address}. Stop that gateway, or set THINKALOUD_HOME "
-        "to another folder."
+        "{path} is in use by {gateway}. Stop that gateway, or set THINKALOUD_HOME to another folder.",
+        path=path,
+        gateway=gateway,
     )
 
 
@@ -445,8 +469,10 @@ def _create_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise Refused(
-            f"The database {path} cannot be opened: {error.strerror}. Make its folder writable, or set "
-            "THINKALOUD_HOME to another folder."
+            "The database {path} cannot be opened: {reason}. Make its folder writable, or set "
+            "THINKALOUD_HOME to another folder.",
+            path=path,
+            reason=reason_of(error),
         ) from None
 
 
@@ -559,7 +585,7 @@ def _translate_disk_errors(path: Path) -> Iterator[None]:
     except (DBAPIError, sqlite3.OperationalError) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
         if reason := disk_problem(original, path):
-            raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
+            raise NotSaved("Cannot write to {path}: {reason}.", path=path, reason=reason) from error
         raise
 
 
@@ -569,5 +595,4 @@ def _translate_file_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
+        raise NotSaved("Cannot write to {path}: {reason}.", path=path, reason=reason_of(error)) from error

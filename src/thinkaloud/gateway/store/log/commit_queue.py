@@ -84,7 +84,11 @@ class CommitQueue:
         if not self._append.done():
             if not self.failing:
                 self._append.add_done_callback(lambda _: self._on_late_end())
-            self._fail(NotSaved(f"A commit takes longer than {self._slow_commit_s:g} s."))
+            self._fail(
+                NotSaved(
+                    "A commit takes longer than {slow_commit_s} s.", slow_commit_s=f"{self._slow_commit_s:g}"
+                )
+            )
             return None
         append, self._append = self._append, None
         if error := append.exception():  # any failure: readers get the entries anyway, marked as not saved

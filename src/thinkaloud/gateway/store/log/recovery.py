@@ -14,7 +14,7 @@ from functools import partial
 import msgspec
 from sqlalchemy import Connection, select, update
 
-from thinkaloud.core.canon import Entry, OutOfOrder, TurnFailed
+from thinkaloud.core.canon import Entry, OutOfOrder, TurnFailed, Wording, reason_of
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
 from thinkaloud.gateway.store.engine.database import Database, NotSaved, T
 from thinkaloud.gateway.store.engine.many_rows import padded
@@ -27,7 +27,7 @@ from thinkaloud.gateway.store.rows import Session, TurnRow, TurnState
 from thinkaloud.gateway.store.schema import turns
 from thinkaloud.gateway.store.search.index import index_rest
 
-INTERRUPTED_MESSAGE = (
+INTERRUPTED_MESSAGE = Wording(
     "The gateway stopped before this turn ended. The response so far is kept. Ask again to continue."
 )
 
@@ -204,7 +204,7 @@ def _claim(conn: Connection, reaper: Reaper, writer: str, keys: list[int]) -> li
     return [ClaimedTurn(row.key, row.id, row.epoch) for row in rows]
 
 
-async def end_waiting(database: Database, turn: TurnRow, *, now_ms: int, reason: str) -> None:
+async def end_waiting(database: Database, turn: TurnRow, *, now_ms: int, reason: Wording) -> None:
     """End a waiting turn that cannot continue."""
     finished = await database.read(partial(_finished_turn, key=turn.key, now_ms=now_ms, reason=reason))
     if finished is not None:
@@ -228,11 +228,11 @@ def _finished_turn(
     key: int,
     now_ms: int,
     waits: Callable[[Turn], bool] = lambda _: False,
-    reason: str = INTERRUPTED_MESSAGE,
+    reason: Wording = INTERRUPTED_MESSAGE,
 ) -> FinishedTurn | None:
     lines: list[bytes] = []
     known: list[Entry] = []
-    turn, end = Turn(), TurnFailed(INTERRUPTED, reason)
+    turn, end = Turn(), TurnFailed.of(INTERRUPTED, reason)
     try:
         for line in log_lines(conn, key):
             entry = decode_entry(line)
@@ -241,7 +241,12 @@ def _finished_turn(
                 known.append(entry)
             lines.append(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, zlib.error, OutOfOrder) as error:
-        end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
+        end = TurnFailed.of(
+            "unreadable",
+            Wording(
+                "The rest of this turn's log cannot be read: {reason}. Ask again.", reason=reason_of(error)
+            ),
+        )
     else:
         if waits(turn):
             return None

@@ -124,4 +124,6 @@ def next_state(state: LogState, event: LogEvent) -> LogState:
     try:
         return MOVES[state][event]
     except KeyError:
-        raise IllegalMove(f"The log of a turn is {state}, so it cannot be {event}.") from None
+        raise IllegalMove(
+            "The log of a turn is {state}, so it cannot be {event}.", state=state, event=event
+        ) from None

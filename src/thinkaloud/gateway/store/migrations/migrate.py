@@ -34,8 +34,10 @@ def migrate(conn: Connection) -> None:
         if (read_fact(conn, _COMPATIBLE_FACT) or version) <= LATEST_VERSION:
             return  # a newer gateway has added to the tables only what this one does not need to know
         raise Refused(
-            f"This database was made by a newer version of Thinkaloud (schema {version}; this version knows "
-            f"{LATEST_VERSION}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder."
+            "This database was made by a newer version of Thinkaloud (schema {version}; this version "
+            "knows {latest_version}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder.",
+            version=version,
+            latest_version=LATEST_VERSION,
         )
     if not version and conn.dialect.name == "sqlite":
         _create_tables(conn)

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, exists, insert, select, update
 from sqlalchemy import delete as delete_rows
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.queries.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.gateway.store.queries.values import (
     json_text,
@@ -151,20 +151,42 @@ def _checked_values(conn: Connection, owner: Owner, agent_id: str, spec: AgentSp
     """Check a spec and return its column values."""
     name, assistant_ids, graph = spec.name, spec.assistants, _call_graph(conn, owner)
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS:
-        raise Refused(f"An agent needs a name of 1 to {MAX_NAME_CHARACTERS} characters, not {quoted(name)}.")
+        raise Refused(
+            "An agent needs a name of 1 to {max_name_characters} characters, not {name}.",
+            max_name_characters=MAX_NAME_CHARACTERS,
+            name=quoted(name),
+        )
     if agent_id not in graph and len(graph) >= MAX_AGENTS:
-        raise Refused(f"This workspace already has {MAX_AGENTS} agents, the maximum. Delete one first.")
+        raise Refused(
+            "This workspace already has {max_agents} agents, the maximum. Delete one first.",
+            max_agents=MAX_AGENTS,
+        )
     if len(assistant_ids) > MAX_ASSISTANTS or len(set(assistant_ids)) < len(assistant_ids):
-        raise Refused(f"{name} may have up to {MAX_ASSISTANTS} assistants, each listed once.")
+        raise Refused(
+            "{name} may have up to {max_assistants} assistants, each listed once.",
+            name=name,
+            max_assistants=MAX_ASSISTANTS,
+        )
     if missing := [assistant_id for assistant_id in assistant_ids if assistant_id not in graph]:
-        raise Refused(f"{name} cannot call {quoted(missing[0])}: this workspace has no agent with that id.")
+        raise Refused(
+            "{name} cannot call {missing}: this workspace has no agent with that id.",
+            name=name,
+            missing=quoted(missing[0]),
+        )
     if cycle := _find_cycle(graph | {agent_id: _AgentCalls(name, assistant_ids)}, agent_id):
-        raise Refused(f"{name} would end up calling itself: {' → '.join(cycle)}. Remove one of these calls.")
-    spec_json = json_text(spec, f"The agent {quoted(name)}")
+        raise Refused(
+            "{name} would end up calling itself: {cycle}. Remove one of these calls.",
+            name=name,
+            cycle=" → ".join(cycle),
+        )
+    spec_json = json_text(spec, Wording("The agent {name}", name=quoted(name)))
     if len(spec_json) > MAX_SPEC_CHARACTERS:
         raise Refused(
-            f"The settings of {name} have {len(spec_json)} characters; the maximum is "
-            f"{MAX_SPEC_CHARACTERS}. Shorten its system prompt or its tools."
+            "The settings of {name} have {count} characters; the maximum is {max_spec_characters}. "
+            "Shorten its system prompt or its tools.",
+            name=name,
+            count=len(spec_json),
+            max_spec_characters=MAX_SPEC_CHARACTERS,
         )
     return {"name": storable(name), "spec": spec_json}
 
@@ -199,15 +221,20 @@ def _refuse_if_called(graph: Mapping[str, _AgentCalls], removed_ids: set[str]) -
         needed = removed_ids.intersection(calls.assistants)
         if needed and agent_id not in removed_ids:
             names = ", ".join(sorted(graph[needed_id].name for needed_id in needed))
-            raise Refused(f"{calls.name} ({agent_id}) calls {names}. Remove that from its assistants first.")
+            raise Refused(
+                "{name} ({agent_id}) calls {names}. Remove that from its assistants first.",
+                name=calls.name,
+                agent_id=agent_id,
+                names=names,
+            )
 
 
 def _owned_or_refused(conn: Connection, owner: Owner, agent_id: str) -> bool:
     agent = get(conn, owner, agent_id)
     if agent is not None and agent.owner != owner:
         raise NotAgentOwner(
-            f"Another user created {agent.spec.name}, so you cannot change it. Create your own agent "
-            "with its settings."
+            "Another user created {name}, so you cannot change it. Create your own agent with its settings.",
+            name=agent.spec.name,
         )
     return agent is not None
 

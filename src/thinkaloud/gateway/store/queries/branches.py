@@ -63,7 +63,8 @@ def parent_of_next(
     ).one_or_none()
     if row is None:
         raise Refused(
-            f"The session has no turn {replaces or follows!r}. GET /api/sessions/ID/messages lists its turns."
+            "The session has no turn {replaces}. GET /api/sessions/ID/messages lists its turns.",
+            replaces=repr(replaces or follows),
         )
     followed: int | None = row.parent if replaces else row.key
     return followed

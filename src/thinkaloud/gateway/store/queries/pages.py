@@ -26,7 +26,11 @@ _sort_key_decoder = msgspec.json.Decoder(tuple[Annotated[int, msgspec.Meta(ge=0,
 def rows_to_fetch(limit: int) -> int:
     """Return the number of rows to query: the page, and one more to see whether it is the last page."""
     if not 1 <= limit <= MAX_PAGE_ITEMS:
-        raise Refused(f"A page has 1 to {MAX_PAGE_ITEMS} items, not {limit}. Change `limit`.")
+        raise Refused(
+            "A page has 1 to {max_page_items} items, not {limit}. Change `limit`.",
+            max_page_items=MAX_PAGE_ITEMS,
+            limit=limit,
+        )
     return limit + 1
 
 

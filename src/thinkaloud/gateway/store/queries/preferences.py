@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.core.view import Policy, RememberScope
 from thinkaloud.gateway.store.queries.values import json_text
 from thinkaloud.gateway.store.rows import Owner, Preferences
@@ -49,7 +50,7 @@ def take(conn: Connection, owner: Owner) -> Preferences | None:
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:
     """Replace all preferences of the owner."""
-    values = {"wishes": json_text(settings, "Preferences"), "updated_ms": now_ms}
+    values = {"wishes": json_text(settings, Wording("Preferences")), "updated_ms": now_ms}
     # Without the lock on the user, two first writes at the same time would both insert.
     conn.execute(select(users.c.key).where(users.c.key == owner.user).with_for_update())
     if conn.execute(update(preferences).where(_owned_by(owner)).values(values)).rowcount == 0:

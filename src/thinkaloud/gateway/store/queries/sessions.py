@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, insert, select, tuple_, update
 from sqlalchemy import delete as delete_rows
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.view.projections import title_text
 from thinkaloud.gateway.store.engine.coordination import DatabaseNowMs
 from thinkaloud.gateway.store.engine.many_rows import padded
@@ -342,7 +342,9 @@ def refuse_while_running(conn: Connection, session: Session) -> None:
     """Raise `TurnRunning` if the session has a running turn."""
     if running := _RUNNING_TURN.scalar(conn, {"of": session.key}):
         raise TurnRunning(
-            f"Turn {running} of session {session.id} is still running. Wait until it ends, or cancel it."
+            "Turn {running} of session {id} is still running. Wait until it ends, or cancel it.",
+            running=running,
+            id=session.id,
         )
 
 
@@ -357,7 +359,7 @@ def _messages_of(session: int) -> Select[Any]:
 
 
 def _checked_title(title: str) -> str:
-    return bounded_text(title, "A title", MAX_TITLE_CHARACTERS)
+    return bounded_text(title, Wording("A title"), MAX_TITLE_CHARACTERS)
 
 
 def _session_from_row(row: Any) -> Session:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, or_, select, update
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.engine.prepared import PreparedStatement
@@ -123,7 +123,7 @@ def start_turn(
     position = 0
     if not request.first:
         if not lock_session(conn, session, hidden=request.imported):
-            raise SessionGone(f"Session {session.id} is gone. Start a new one.")
+            raise SessionGone("Session {id} is gone. Start a new one.", id=session.id)
         existing = find_repeated(conn, session, request.idempotency_key, request.request_hash)
         if existing is not None:
             return StartedTurn(existing, new=False)
@@ -213,8 +213,9 @@ def find_repeated(
         return None
     if row.request_hash != request_hash:
         raise IdempotencyConflict(
-            f"The idempotency key {idempotency_key} was already used for a different request. Use a new key "
-            "for each request, and the same key only to retry it."
+            "The idempotency key {idempotency_key} was already used for a different request. Use a "
+            "new key for each request, and the same key only to retry it.",
+            idempotency_key=idempotency_key,
         )
     return turn_from_row(row)
 
@@ -365,13 +366,13 @@ def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[Use
 def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]:
     if isinstance(message, UserMessage):
         attached = (*message.images, *message.files)
-        images = json_text(attached, "An attached file") if attached else ""
+        images = json_text(attached, Wording("An attached file")) if attached else ""
         values = {"role": Role.USER, "content": message.text, "images": images, "call_id": "", "name": ""}
     else:
         values = {
             "role": Role.TOOL,
             "content": message.result,
-            "images": json_text(message.images, "An image") if message.images else "",
+            "images": json_text(message.images, Wording("An image")) if message.images else "",
             "call_id": message.call_id,
             "name": message.name,
         }

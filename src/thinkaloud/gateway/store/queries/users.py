@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.engine.coordination import lock_until_commit
 from thinkaloud.gateway.store.engine.many_rows import padded
 from thinkaloud.gateway.store.queries import agents
@@ -46,10 +46,10 @@ def ensure_local(conn: Connection, now_ms: int) -> Owner:
 
 def add_user(conn: Connection, name: str, now_ms: int, workspace: str = DEFAULT_WORKSPACE) -> User:
     """Create a user in a workspace; create the workspace if necessary."""
-    _check_name(name, "user")
+    _check_name(name, Wording("user"))
     _lock_names(conn)
     if _user_row(conn, name) is not None:
-        raise Refused(f"The user {name} already exists. Choose another name.")
+        raise Refused("The user {name} already exists. Choose another name.", name=name)
     values = {"id": new_id("usr"), "name": name, "created_ms": now_ms}
     user = _user_from_row(conn.execute(insert(user_rows).values(values).returning(user_rows)).one())
     add_member(conn, user.key, workspace, now_ms)
@@ -65,7 +65,7 @@ def user_named(conn: Connection, name: str) -> User:
     """Return the user of this name, or refuse an unknown name."""
     row = _user_row(conn, name) if _NAME.fullmatch(name) else None
     if row is None:
-        raise Refused(f"There is no user {quoted(name)}. Check the name, or add the user first.")
+        raise Refused("There is no user {name}. Check the name, or add the user first.", name=quoted(name))
     return _user_from_row(row)
 
 
@@ -76,7 +76,8 @@ def remove_user(conn: Connection, name: str) -> None:
     running = select(turns.c.id).select_from(joined)
     if conn.scalar(running.where(sessions.c.user == user.key, turns.c.state == TurnState.RUNNING)):
         raise Refused(
-            f"A turn of {name} is running. Revoke the tokens of {name}, then retry when the turn has ended."
+            "A turn of {name} is running. Revoke the tokens of {name}, then retry when the turn has ended.",
+            name=name,
         )
     agents.refuse_if_others_need(conn, user.key)
     message_keys = (
@@ -107,7 +108,7 @@ def workspaces_of(conn: Connection, user: int) -> tuple[Workspace, ...]:
 def create_token(conn: Connection, user: int, name: str, now_ms: int) -> tuple[ApiToken, str]:
     """Create a token; return it and its secret, which cannot be shown again."""
     secret = _SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
-    label = bounded_text(name, "The name of a token", MAX_LABEL_CHARACTERS)
+    label = bounded_text(name, Wording("The name of a token"), MAX_LABEL_CHARACTERS)
     values = {"id": new_id("tok"), "user": user, "name": label, "hash": _hash(secret), "created_ms": now_ms}
     return _token_from_row(conn.execute(insert(tokens).values(values).returning(tokens)).one()), secret
 
@@ -154,12 +155,16 @@ def set_thinking_rule(
     The agent is a stored one or one of `file_agents`. A rule for an agent that was deleted can be changed.
     """
     if user.name == LOCAL_USER:
-        raise Refused(f"{LOCAL_USER} is the operator, who can read the database itself. Choose another user.")
+        raise Refused(
+            "{local_user} is the operator, who can read the database itself. Choose another user.",
+            local_user=LOCAL_USER,
+        )
     known = not agent or agent in file_agents or agents.exists_in_any_workspace(conn, agent)
     if not known and agent not in thinking_rules(conn, user.key):
         raise Refused(
-            f"There is no agent {quoted(agent)}, so nothing was changed. Use the id of a stored agent "
-            "(GET /api/agents lists them), or a name from agents.toml (thinkaloud agents)."
+            "There is no agent {agent}, so nothing was changed. Use the id of a stored agent (GET "
+            "/api/agents lists them), or a name from agents.toml (thinkaloud agents).",
+            agent=quoted(agent),
         )
     if agent or shown is not ThinkingShown.ALL:
         conn.execute(_SET_RULE, {"user": user.key, "agent": agent, "shown": shown})
@@ -171,11 +176,13 @@ def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _check_name(name: str, label: str) -> None:
+def _check_name(name: str, label: Wording) -> None:
     if not _NAME.fullmatch(name):
         raise Refused(
-            f"{quoted(name)} is not a valid name of a {label}. Use 1 to 64 letters from a to z or A to Z, "
-            "digits, and . _ - @"
+            "{name} is not a valid name of a {label}. Use 1 to 64 letters from a to z or A to Z, "
+            "digits, and . _ - @",
+            name=quoted(name),
+            label=label,
         )
 
 
@@ -189,7 +196,7 @@ def _user_row(conn: Connection, name: str) -> Row[Any] | None:
 
 
 def _ensure_workspace(conn: Connection, name: str, now_ms: int) -> Workspace:
-    _check_name(name, "workspace")
+    _check_name(name, Wording("workspace"))
     row = conn.execute(select(workspaces).where(workspaces.c.name == name)).one_or_none()
     if row is None:
         values = {"id": new_id("wsp"), "name": name, "created_ms": now_ms}

@@ -10,7 +10,7 @@ import secrets
 import msgspec
 from sqlalchemy import Connection, delete, select, text
 
-from thinkaloud.core.canon import Refused
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.gateway.store.schema import facts
 
 DELETION_FACT = "deletion"
@@ -47,11 +47,14 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub(_REPLACEMENT, text)
 
 
-def bounded_text(text: str, label: str, max_characters: int) -> str:
+def bounded_text(text: str, label: Wording, max_characters: int) -> str:
     """Return the text as `storable`; refuse it if it is too long."""
     if len(text) > max_characters:
         raise Refused(
-            f"{label} may have at most {max_characters} characters; this one has {len(text)}. Shorten it."
+            "{label} may have at most {max_characters} characters; this one has {count}. Shorten it.",
+            label=label,
+            max_characters=max_characters,
+            count=len(text),
         )
     return storable(text)
 
@@ -61,12 +64,14 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED_CHARACTERS else text[:_QUOTED_CHARACTERS] + "…")
 
 
-def json_text(value: msgspec.Struct | tuple[msgspec.Struct, ...], label: str) -> str:
+def json_text(value: msgspec.Struct | tuple[msgspec.Struct, ...], label: Wording) -> str:
     """Encode a value as JSON text. JSON escapes NUL, so only lone surrogates are refused."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        raise Refused(f"{label} cannot be stored: it contains half of a surrogate pair. Remove it.") from None
+        raise Refused(
+            "{label} cannot be stored: it contains half of a surrogate pair. Remove it.", label=label
+        ) from None
 
 
 def read_fact(conn: Connection, name: str) -> str | None:

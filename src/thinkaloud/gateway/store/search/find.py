@@ -26,7 +26,7 @@ def find_hits(
     """Return a page of the owner's texts of these kinds that contain all the words."""
     phrases = parse_query(words)
     if not kinds:
-        raise Refused(f"The search has no scope. Choose one or more of {', '.join(SearchKind)}.")
+        raise Refused("The search has no scope. Choose one or more of {kinds}.", kinds=", ".join(SearchKind))
     (before_key,) = sort_key_after(after, 1) or (_MAX_KEY,)
     tags = sorted(owner_tag(owner.user, owner.workspace, kind) for kind in kinds)
     keys = backend_of(conn).matching_keys(conn, tags, phrases, before_key, rows_to_fetch(limit))

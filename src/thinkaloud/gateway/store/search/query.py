@@ -32,7 +32,9 @@ def parse_query(query: str) -> tuple[Phrase, ...]:
     """Return the phrases of a query."""
     if len(query) > MAX_QUERY_CHARACTERS:
         raise Refused(
-            f"A search may have at most {MAX_QUERY_CHARACTERS} characters; this has {len(query)}. Shorten it."
+            "A search may have at most {max_query_characters} characters; this has {count}. Shorten it.",
+            max_query_characters=MAX_QUERY_CHARACTERS,
+            count=len(query),
         )
     terms = map(_parse_phrase, _QUERY_TERM.finditer(query))
     phrases = tuple(dict.fromkeys(chain.from_iterable(terms)))  # each once, in their order
@@ -40,7 +42,9 @@ def parse_query(query: str) -> tuple[Phrase, ...]:
         raise Refused("The search has no word. Give at least one.")
     if len(phrases) > MAX_PHRASES:
         raise Refused(
-            f"A search may have at most {MAX_PHRASES} words and phrases; this has {len(phrases)}. Use fewer."
+            "A search may have at most {max_phrases} words and phrases; this has {count}. Use fewer.",
+            max_phrases=MAX_PHRASES,
+            count=len(phrases),
         )
     return phrases
 
@@ -87,6 +91,8 @@ def _parse_phrase(match: re.Match[str]) -> Iterator[Phrase]:
     prefix = prefix and not single_character_word(phrase_words[-1])
     if prefix and len(phrase_words[-1]) < MIN_PREFIX_LETTERS:
         raise Refused(
-            f"{phrase_words[-1]}* is too short: give at least {MIN_PREFIX_LETTERS} letters before a *."
+            "{phrase_words}* is too short: give at least {min_prefix_letters} letters before a *.",
+            phrase_words=phrase_words[-1],
+            min_prefix_letters=MIN_PREFIX_LETTERS,
         )
     yield Phrase(phrase_words, prefix)

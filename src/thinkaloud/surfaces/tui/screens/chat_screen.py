@@ -18,7 +18,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.worker import WorkType
 
-from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
+from thinkaloud.core.canon import ApprovalAsked, ApprovalSettled, Entry, Refused, Wording
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable, SessionBusy
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.chat_state import ChatState
@@ -78,7 +78,7 @@ class ChatScreen(Screen[None]):
         self.state = ChatState(backend, self, answerer, waiting_store)
         self.chat: ChatSession | None = None
         """The session that is shown; None for one that has no question yet."""
-        self._gateway_lost = ""
+        self._gateway_lost: Wording | None = None
         self._asking = False
         self._flows_to_start: list[Coroutine[Any, Any, None]] = []
         self._interrupted_s = -QUIT_S
@@ -226,14 +226,14 @@ class ChatScreen(Screen[None]):
         try:
             await self.state.refresh_sessions()
         except BackendUnreachable as error:
-            self._gateway_lost = str(error)
+            self._gateway_lost = error.wording
             self._show_status()
             return
         except Refused as error:
             self.chat_app.show_error(error)
             return
         if self._gateway_lost:
-            self._gateway_lost = ""
+            self._gateway_lost = None
             self.chat_app.show_notice(self.display_settings.words.text("gateway.back"))
             self._show_status()
         for chat, chat_turn in self.state.unfollowed():

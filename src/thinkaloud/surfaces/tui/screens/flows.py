@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from thinkaloud.core.canon import Entry, Refused
+from thinkaloud.core.canon import Entry, Refused, Wording
 from thinkaloud.core.view import LOCALES, PRESETS, Words, read_policy, run_thinking_command, thinking_shown
 from thinkaloud.surfaces.chat.attachments import read_attachment
 from thinkaloud.surfaces.chat.backend import Responder, SessionInfo
@@ -35,7 +35,7 @@ async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
     display = screen.display_settings
     policy = run_thinking_command(f"/thinking {argument}", display.policy)
     if policy is None:
-        raise Refused(display.words.text("thinking.usage", name=argument))
+        raise Refused(wording=Wording.plain(display.words.text("thinking.usage", name=argument)))
     await screen.chat_app.save_display(display.with_policy(policy))
     key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
     screen.chat_app.show_notice(Words(display.locale).text(key))
@@ -58,7 +58,7 @@ async def stop(screen: "ChatScreen") -> None:
 async def wait(screen: "ChatScreen", chat: ChatSession, replaces: str) -> None:
     """Have what is in the prompt wait for the turn that runs. An edit of an earlier question cannot."""
     if replaces:
-        raise Refused(screen.display_settings.words.text("edit.running"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("edit.running")))
     screen.state.wait(chat, screen.composer.area.text, screen.composer.attachments)
     screen.clear_prompt()
     chat.draft = ""
@@ -72,7 +72,7 @@ async def edit_waiting(screen: "ChatScreen", key: str) -> None:
     if question is None or screen.chat is None:
         return
     if screen.composer.area.text.strip():
-        raise Refused(screen.display_settings.words.text("waiting.prompt_full"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("waiting.prompt_full")))
     screen.leave_edit()
     screen.state.change_waiting(screen.chat, key, msgspec.structs.replace(question, held=True))
     if _waiting(screen, key) is not None:  # it was not sent or removed meanwhile
@@ -93,7 +93,7 @@ async def save_waiting(screen: "ChatScreen", chat: ChatSession) -> None:
         composer.fill(text)
         composer.attachments = attachments
         composer.show_line()
-        raise Refused(screen.display_settings.words.text("waiting.gone"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("waiting.gone")))
     screen.clear_prompt()
     await screen.state.run_waiting(chat, chosen=True)
 
@@ -127,7 +127,7 @@ async def _stop_running(screen: "ChatScreen") -> None:
 def _running_turn(screen: "ChatScreen") -> ChatTurn:
     running = screen.chat.running_turn if screen.chat else None
     if running is None:
-        raise Refused(screen.display_settings.words.text("nothing_runs"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("nothing_runs")))
     return running
 
 
@@ -163,7 +163,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
     words = screen.display_settings.words
     info = _existing(screen, session)
     if form and form not in EXPORT_FORMS:
-        raise Refused(words.text("export.forms", name=form))
+        raise Refused(wording=Wording.plain(words.text("export.forms", name=form)))
     if not form:
         rows = [PickerRow(value=name, title=name, note=words.text(f"export.{name}")) for name in EXPORT_FORMS]
         chosen = await screen.chat_app.push_screen_wait(
@@ -183,7 +183,9 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Refused(
-            words.text("export.failed", name=str(path), reason=error.strerror or str(error))
+            wording=Wording.plain(
+                words.text("export.failed", name=str(path), reason=error.strerror or str(error))
+            )
         ) from None
     screen.chat_app.show_notice(words.text("export.done", name=str(path)))
 
@@ -191,7 +193,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
 def _existing(screen: "ChatScreen", session: str) -> SessionInfo:
     chat = screen.state.sessions.get(session)
     if chat is None:
-        raise Refused(screen.display_settings.words.text("no_session"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("no_session")))
     return chat.info
 
 
@@ -245,7 +247,9 @@ def use_answerer(screen: "ChatScreen", answerer: Answerer) -> None:
 async def set_effort(screen: "ChatScreen", argument: str) -> None:
     """Set how much the model thinks: a level or a number of tokens; nothing is the model's default."""
     if argument and argument not in EFFORTS and not argument.isdecimal():
-        raise Refused(screen.display_settings.words.text("effort.usage", name=argument))
+        raise Refused(
+            wording=Wording.plain(screen.display_settings.words.text("effort.usage", name=argument))
+        )
     use_answerer(screen, msgspec.structs.replace(screen.state.answerer, thinking=argument))
 
 
@@ -261,7 +265,7 @@ async def search(screen: "ChatScreen", text: str = "") -> None:
 async def attach(screen: "ChatScreen", path: str) -> None:
     """Attach an image to the next question."""
     if not path:
-        raise Refused(screen.display_settings.words.text("attach.usage"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("attach.usage")))
     screen.composer.attach(read_attachment(path))
 
 
@@ -316,7 +320,7 @@ async def show_help(screen: "ChatScreen") -> None:
 async def edit(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
     """Put the question of a turn into the prompt; sending it asks again from there."""
     if chat_turn.running:
-        raise Refused(screen.display_settings.words.text("edit.running"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("edit.running")))
     screen.leave_edit()
     screen.composer.edit(chat_turn)
 
@@ -326,7 +330,7 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
     turn = chat_turn.turn
     text = "\n\n".join(part for part in (turn.reasoning if thoughts else "", turn.answer) if part)
     if not text:
-        raise Refused(screen.display_settings.words.text("copy.nothing"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("copy.nothing")))
     screen.chat_app.copy_to_clipboard(text)
     screen.chat_app.show_notice(
         screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done")
@@ -339,7 +343,7 @@ async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> 
     versions = chat_turn.versions
     index = versions.index(chat_turn.id) + step if chat_turn.id in versions else -1
     if chat is None or not versions:
-        raise Refused(screen.display_settings.words.text("version.none"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("version.none")))
     if 0 <= index < len(versions):
         await screen.state.load_version(chat, versions[index])
         if screen.chat is chat:  # the person has not gone to another session meanwhile
@@ -353,7 +357,7 @@ async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> 
 async def replay(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
     """Play a turn again with its timing."""
     if chat_turn.running:
-        raise Refused(screen.display_settings.words.text("replay.running"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("replay.running")))
     items = [item async for item in screen.state.backend.stream(chat_turn.id)]
     entries = [item for item in items if isinstance(item, Entry)]
     await screen.chat_app.push_screen_wait(ReplayScreen(chat_turn.prompt, entries, screen.display_settings))
@@ -407,7 +411,7 @@ def selected_turn(screen: "ChatScreen") -> ChatTurn:
         if exchange.has_focus_within:
             return exchange.chat_turn
     if screen.chat is None or not screen.chat.turns:
-        raise Refused(screen.display_settings.words.text("no_session"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("no_session")))
     return screen.chat.turns[-1]
 
 
@@ -431,7 +435,7 @@ async def _export_as(screen: "ChatScreen", argument: str) -> None:
 
 async def _set_theme(screen: "ChatScreen", name: str) -> None:
     if name not in ("light", "dark"):
-        raise Refused(screen.display_settings.words.text("theme.usage"))
+        raise Refused(wording=Wording.plain(screen.display_settings.words.text("theme.usage")))
     screen.chat_app.use_theme(name)
 
 

@@ -13,8 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from thinkaloud.core.canon import Refused
+from thinkaloud.core.view.translate import translate
 from thinkaloud.surfaces.chat.backend import Backend, BackendUnreachable, FoundText
-from thinkaloud.surfaces.chat.error_words import error_text
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.screens.dialogs import LineInput
@@ -87,7 +87,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
         try:
             places = await self._backend.search(text, thoughts=thoughts)
         except (Refused, BackendUnreachable) as error:
-            self._show_state(clean(error_text(str(error), self._words.locale)))
+            self._show_state(clean(translate(error.wording, self._words.locale)))
             return
         self._places = places
         self._searched = (text, thoughts)

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from thinkaloud.core.canon import Wording
 from thinkaloud.surfaces.chat.chat_session import ChatSession
 from thinkaloud.surfaces.chat.display import Display
 from thinkaloud.surfaces.terminal import clean
@@ -70,7 +71,7 @@ class StatusLine(Static):
             self.update(text)
 
 
-def status_text(display: Display, chat: ChatSession | None, gateway_lost: str, place: str) -> str:
+def status_text(display: Display, chat: ChatSession | None, gateway_lost: Wording | None, place: str) -> str:
     """Return the status: what is wrong, what runs, or the keys of a place."""
     running = None if chat is None else chat.running_turn
     if gateway_lost:
