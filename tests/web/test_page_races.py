@@ -388,6 +388,7 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     page, second_page = visit.open(), visit.open()
     ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block[status=streaming]")
+    page.locator("#message").fill("Not sent yet")
     second_page.evaluate("id => { location.hash = id; }", page.url.partition("#")[2])
     second_page.wait_for_selector("thinking-block[status=streaming]")
     second_page.get_by_role("button", name="Actions for this conversation").click()
@@ -397,6 +398,10 @@ def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gat
     assert page.locator(".status-line").evaluate("node => node.checkVisibility()")
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
     expect(page.locator(".exchange[aria-busy]")).to_have_count(0)
+    expect(page.locator("#message")).to_have_value("Not sent yet")
+    page.locator(".status-line").get_by_role("button", name="New conversation").click()
+    page.wait_for_selector(".welcome")
+    expect(page.locator("#message")).to_have_value("Not sent yet")
 
 
 @pytest.mark.parametrize("why", ["refused", "something is on its way"])

@@ -29,6 +29,8 @@ export interface ChatHost
   extends Pick<ExchangeHost, "askAgain" | "askChosen" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
   /** The session, or its state, is another one. */
   changed(): void;
+  /** The conversation is no longer there. */
+  gone(): void;
   /** The new conversation has become this one; `open` where the reader is still in it. */
   created(session: string, open: boolean): void;
   /** Something began or ended that lists and other windows should know of. */
@@ -297,6 +299,7 @@ export class Chat {
 
   /** What the address names is not there. */
   missing(): void {
+    this.host.gone();
     this.clear();
     this.status.showProblem(t("error.gone"), { name: t("new"), act: () => this.host.startNew() });
     this.host.changed();

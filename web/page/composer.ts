@@ -166,6 +166,13 @@ export class Composer {
     this.typed();
   }
 
+  /** The conversation is no longer there: what is being written is for a new one. */
+  sessionGone(): void {
+    if (!this.sessionId) return;
+    this.area.value = joined(draftOf(""), this.area.value);
+    this.sessionCreated("", true);
+  }
+
   /** Whether something runs: then stopping is what there is to do, and where it thinks, ending that. */
   running(runs: boolean, thinks: boolean): void {
     this.node.classList.toggle("running", runs);
@@ -372,11 +379,8 @@ export class Composer {
 
   /** What did not get through goes back to where it was asked, before what was written there since. */
   private giveBack(prompt: string, sessionId: string): void {
-    const all = [prompt, sessionId === this.sessionId ? this.area.value : draftOf(sessionId)]
-      .filter(Boolean)
-      .join("\n\n");
-    if (sessionId === this.sessionId) this.put(all);
-    else writeStored(`${DRAFT}:${sessionId}`, all, "sessionStorage");
+    if (sessionId === this.sessionId) this.put(joined(prompt, this.area.value));
+    else writeStored(`${DRAFT}:${sessionId}`, joined(prompt, draftOf(sessionId)), "sessionStorage");
   }
 
   private key(event: KeyboardEvent): void {
@@ -467,6 +471,10 @@ function decoded(name: string): string {
   } catch {
     return name; // it is a name with a percent sign
   }
+}
+
+function joined(...texts: string[]): string {
+  return texts.filter(Boolean).join("\n\n");
 }
 
 /** What was written for a conversation and not sent. */

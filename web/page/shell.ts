@@ -40,6 +40,7 @@ export class Shell implements PageContext {
     this.chat = new Chat({
       changed: () => this.draw(),
       created: (session, open) => this.sessionCreated(session, open),
+      gone: () => this.composer.sessionGone(),
       sessionChanged: (session) => this.sessionChanged(session),
       welcome: (node) => void import("./welcome.js").then(({ welcome }) => node.append(welcome(this))).catch(showError),
       retry: () => this.retry(),
