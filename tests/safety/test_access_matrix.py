@@ -236,11 +236,13 @@ def _check_access(
     if role == "owner":
         return
     rows_after = gateway.all_rows()
-    assert (
-        unchanged(rows_before, rows_after, stage.people.owner.owner)
-        if response.status < 400
-        else rows_before == rows_after
-    )
+    if response.status < 400:
+        assert unchanged(rows_before, rows_after, stage.people.owner.owner)
+    else:
+        changed = {
+            name: rows ^ rows_after[name] for name, rows in rows_before.items() if rows != rows_after[name]
+        }
+        assert not changed
     assert not _leaked_texts(response, resources, shared=role == "neighbour" and key(route) in SHARED)
     if response.status == 404:
         unknown_resources = OwnedResources(new_id("ses"), new_id("trn"), new_id("agt"))
