@@ -5,7 +5,6 @@ Some tests start `python -m thinkaloud` itself, so that this is known to work to
 """
 
 import fcntl
-import multiprocessing
 import os
 import signal
 import sys
@@ -16,26 +15,8 @@ from multiprocessing.connection import Connection
 from subprocess import TimeoutExpired
 from typing import Self
 
+from tests.fork_server import FORKING
 from tests.patience import PATIENCE_S
-
-_FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(
-    [
-        "alembic.command",
-        "tests.cli.forked_command",
-        "thinkaloud.builtin.server",
-        "thinkaloud.cli.commands.ask_turn",
-        "thinkaloud.cli.commands.serve",
-        "thinkaloud.cli.gateway_client",
-        "thinkaloud.cli.parser",
-        "thinkaloud.gateway.server.http.app",
-        "thinkaloud.gateway.server.logs",
-        "thinkaloud.gateway.server.run",
-        "thinkaloud.gateway.store.engine.sqlite",
-        "uvicorn.protocols.http.httptools_impl",
-        "uvloop",
-    ]
-)
 
 
 class ForkedCommand:
@@ -62,7 +43,7 @@ class ForkedCommand:
         files = [Connection(os.dup(file)) for file in inner]
         variables = dict(os.environ if env is None else env)
         arguments = (words, variables, files, terminal is not None)
-        self._process = _FORKING.Process(target=_run_command, args=arguments)
+        self._process = FORKING.Process(target=_run_command, args=arguments)
         self._process.start()
         for file in (*files, *(Connection(end) for end in (pipes[0][0], pipes[1][1], pipes[2][1]))):
             file.close()

@@ -13,20 +13,9 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tests.fork_server import FORKING
 from tests.gateway.gateway_process import GatewayProcess
 from tests.gateway.paced_provider import START_S
-
-_FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(
-    [
-        "alembic.command",
-        "thinkaloud.cli.commands.serve",
-        "thinkaloud.cli.commands.users",
-        "thinkaloud.gateway.server.http.app",
-        "thinkaloud.gateway.store.engine.sqlite",
-        "thinkaloud.gateway.store.engine.postgres",
-    ]
-)
 
 
 class ForkedGateway(GatewayProcess):
@@ -45,10 +34,10 @@ class ForkedGateway(GatewayProcess):
         """Start, and wait until it responds."""
         started_at_s = time.monotonic()
         self.killed = self._ready = False
-        receiver, sender = _FORKING.Pipe(duplex=False)
+        receiver, sender = FORKING.Pipe(duplex=False)
         variables = {"THINKALOUD_HOME": str(self.home), **self._variables}
         arguments = (sender, self._command[2:], variables, self.home / "stderr.log")
-        self._forked = _FORKING.Process(target=_run_module, args=arguments)
+        self._forked = FORKING.Process(target=_run_module, args=arguments)
         await asyncio.to_thread(self._forked.start)
         sender.close()
         with open(os.dup(receiver.fileno()), encoding="utf-8") as output:
@@ -78,11 +67,11 @@ class ForkedGateway(GatewayProcess):
 
 async def run_forked(home: Path, *command: str) -> tuple[str, str]:
     """Run a command of `thinkaloud` to its end; return its output and what it wrote to stderr."""
-    receiver, sender = _FORKING.Pipe(duplex=False)
+    receiver, sender = FORKING.Pipe(duplex=False)
     log = home / "command.log"
     log.unlink(missing_ok=True)
     arguments = (sender, ["thinkaloud", *command], {"THINKALOUD_HOME": str(home)}, log)
-    process = _FORKING.Process(target=_run_module, args=arguments)
+    process = FORKING.Process(target=_run_module, args=arguments)
     await asyncio.to_thread(process.start)
     sender.close()
     with open(os.dup(receiver.fileno()), encoding="utf-8") as file:

@@ -4,7 +4,6 @@ A visit fails its test when a script breaks, the policy stops anything, or anyth
 """
 
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -22,6 +21,7 @@ from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 from tests import patient_gateway
+from tests.fork_server import FORKING
 from tests.patience import PATIENCE_S, patient_context
 
 from thinkaloud.gateway.server.http.static_files import FOLDER
@@ -60,28 +60,6 @@ window.__ran = 0;
 """
 
 
-# Gateways are forked from a process that has imported everything, for which each would need two seconds.
-# There is one such process for all tests of a run, and the list that is set last counts.
-_FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(
-    [
-        "alembic.command",
-        "tests.patient_gateway",
-        "thinkaloud.builtin.server",
-        "thinkaloud.cli.commands.ask_turn",
-        "thinkaloud.cli.commands.serve",
-        "thinkaloud.cli.parser",
-        "thinkaloud.gateway.server.http.app",
-        "thinkaloud.gateway.server.logs",
-        "thinkaloud.gateway.server.run",
-        "thinkaloud.gateway.store.engine.copy",
-        "thinkaloud.gateway.store.engine.sqlite",
-        "uvicorn.protocols.http.httptools_impl",
-        "uvloop",
-    ]
-)
-
-
 def require_built_page() -> None:
     """The page must be there before it can be visited."""
     assert (FOLDER / "index.html").is_file(), "the page is not built: make page"
@@ -103,8 +81,8 @@ class GatewayProcess:
         env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         env["THINKALOUD_HOME"] = str(self.home)
         command = ["thinkaloud", "serve", "--port", str(self.port), *self._options]
-        receiver, sender = _FORKING.Pipe(duplex=False)
-        self._process = _FORKING.Process(target=_run_command, args=(command, env, sender, self.log_path))
+        receiver, sender = FORKING.Pipe(duplex=False)
+        self._process = FORKING.Process(target=_run_command, args=(command, env, sender, self.log_path))
         self._process.start()
         sender.close()
         self._stdout = os.fdopen(os.dup(receiver.fileno()), encoding="utf-8")
