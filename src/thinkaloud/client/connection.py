@@ -112,7 +112,9 @@ class HttpConnection(asyncio.Protocol):
         self._pool = pool
         self._limits = limits
         self._transport: asyncio.Transport
-        self._parser = httptools.HttpResponseParser(self)
+        self.on_body: Callable[[bytes], None]
+        """Takes a piece of the body. Called by the parser."""
+        self._parser: httptools.HttpResponseParser
         self._response: HttpResponse | None = None
         self._keep_alive = self._paused = self._tunnelling = False
 
@@ -154,6 +156,7 @@ class HttpConnection(asyncio.Protocol):
         if body:
             lines.append(f"Content-Length: {len(body)}")
         self._response = response = HttpResponse(self)
+        self.on_body = response.append
         self._parser = httptools.HttpResponseParser(self)
         self._transport.write("\r\n".join((*lines, "\r\n")).encode("latin-1") + body)
         return response
@@ -241,11 +244,6 @@ class HttpConnection(asyncio.Protocol):
         assert self._response is not None
         self._response.status = self._parser.get_status_code()
         self._response.has_head = self._response.status // 100 != 1
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
-        assert self._response is not None
-        self._response.append(body)
 
     def on_message_complete(self) -> None:
         """Note the end of the response."""

@@ -223,10 +223,13 @@ class _ClientResponse:
 
     def _visible(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return what the client gets to know of these entries."""
+        shown = list(entries)
+        if shown and type(shown[-1].event) is TurnEnded:
+            shown[-1] = _with_failure(shown[-1])
+        if self._shown is ThinkingShown.ALL:
+            return shown
         visible: list[Entry] = []
-        for entry in entries:
-            if type(entry.event) is TurnEnded:
-                entry = _with_failure(entry)
+        for entry in shown:
             visible += self._filter.feed(entry)
         return visible
 
@@ -311,8 +314,8 @@ class _ClientResponse:
         """Send the end. The client may send its next request at once, and then the turn must be found."""
         while not await self._feed.wait_until_finished(self._gateway.settings.heartbeat_s):
             await self._send_part(body.keep_alive())
-        await self._send_part(body.fail(_LOST) if self._lost else body.end())
-        await self._send({"type": "http.response.body", "body": b""})
+        last = body.fail(_LOST) if self._lost else body.end()
+        await self._send({"type": "http.response.body", "body": last})
 
     async def _send_part(self, data: bytes) -> None:
         await self._send(_body_part(data))

@@ -76,7 +76,8 @@ class EntryFeed:
             self._wake()
         if not self.closed:
             self._entries.append(entry)
-            self._wake()
+            if not self._change_scheduled:
+                self._wake()
 
     def append_bytes(self, data: bytes, *, ended: bool) -> None:
         """Add the bytes that the entries before were read from, unless the feed is closed."""
@@ -84,7 +85,8 @@ class EntryFeed:
             self._data.append(data)
             self._data_bytes += len(data)
             self._ended = ended
-            self._wake()
+            if not self._change_scheduled:
+                self._wake()
 
     def finish(self, saved_state: TurnState | None) -> None:
         """Take no more entries: the turn is saved with this state, or lost. The first call counts."""
@@ -129,13 +131,18 @@ class EntryFeed:
 
     def _wake(self) -> None:
         if self.on_change is not None:
-            if not self._change_scheduled:
-                self._change_scheduled = True
-                self._loop.call_soon(self._tell)
-        elif self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(True)
+            self._change_scheduled = True
+            self._loop.call_soon(self._tell)
+        else:
+            self._wake_waiter()
 
     def _tell(self) -> None:
         self._change_scheduled = False
         if self.on_change is not None:
             self.on_change()
+        else:  # who has waited for changes waits for the next entries now
+            self._wake_waiter()
+
+    def _wake_waiter(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(True)

@@ -216,7 +216,10 @@ class EventLog:
         line = _encode(entry)
         size = live.add(line, last=type(event) in ENDS)
         self._pending_bytes += len(line)
-        if type(event) is not BlockGrew or live.first_delta(event.block):
+        if type(event) is not BlockGrew:
+            live.urgent = True
+        elif event.block not in live.started_blocks:
+            live.started_blocks.add(event.block)
             live.urgent = True
         at_once = live.urgent and live.due_at_once(event, alone=self._database.exclusive)
         if at_once or size >= self._config.commit_bytes:
@@ -432,15 +435,13 @@ class LogWriter:
     def __init__(self, log: EventLog, live: LiveLog) -> None:
         self._log = log
         self._live = live
+        self.append: Callable[[Entry], bool] = partial(log.append, live)
+        """Appends an entry. Numbers must be consecutive. Returns False if another writer has the turn."""
 
     @property
     def taken_over(self) -> bool:
         """Whether another writer has taken the turn over. Then appends are ignored."""
         return self._live.lost
-
-    def append(self, entry: Entry) -> bool:
-        """Append an entry. Numbers must be consecutive. False if another writer has the turn."""
-        return self._log.append(self._live, entry)
 
     async def flush(self) -> None:
         """Wait until all appended entries are on disk, without a time limit."""

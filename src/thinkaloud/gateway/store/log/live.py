@@ -77,7 +77,8 @@ class LiveLog:
         self._pending_bytes = 0
         self._cached: deque[tuple[int, list[bytes], int]] = deque()
         self._cached_bytes = 0
-        self._started_blocks: set[int] = set()
+        self.started_blocks: set[int] = set()
+        """The blocks whose first text was appended. A reader gets it at once."""
 
     def move(self, event: LogEvent) -> None:
         """Move to the state after an event; an event that cannot happen now raises `IllegalMove`."""
@@ -103,13 +104,6 @@ class LiveLog:
         self._pending.append(line)
         self._pending_bytes += len(line)
         return self._pending_bytes
-
-    def first_delta(self, block: int) -> bool:
-        """Whether this is the first text of a block."""
-        if block in self._started_blocks:
-            return False
-        self._started_blocks.add(block)
-        return True
 
     def due_at_once(self, event: Event, *, alone: bool) -> bool:
         """Whether somebody waits for this event, or might: readers at other gateways are not known here.
