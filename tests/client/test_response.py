@@ -30,7 +30,7 @@ from tests.client.upstream import (
 from tests.patience import PATIENCE_S
 
 from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, stream
-from thinkaloud.client.api import ResponseReader
+from thinkaloud.client.api import EventBatch, EventStream, ResponseReader
 from thinkaloud.core.canon import BlockGrew, Event, TurnFailed
 from thinkaloud.core.transcript import BlockStatus, Ending, Turn, fold
 from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
@@ -91,11 +91,15 @@ def test_a_lost_connection_keeps_the_text_received(upto: int, how: str) -> None:
     async def scenario() -> list[Event]:
         async with serve_upstream(breaks) as upstream, make_client() as http_client:
             reply = await http_client.send(upstream.provider(), write_request(upstream.route(), REQUEST))
-            answering = ResponseReader(upstream.route())
-            events = await answering.next_events(reply)
+            events: list[Event] = []
+
+            def take(batch: EventBatch) -> None:
+                events.extend(batch.events)
+
+            delivery = asyncio.create_task(EventStream(reply, ResponseReader(upstream.route())).deliver(take))
+            await asyncio.sleep(0)
             read.set()
-            while not answering.finished:
-                events += await answering.next_events(reply)
+            await delivery
             assert len(upstream.requests) == 1, "asked again although something was visible"
             return events
 
