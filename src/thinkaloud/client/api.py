@@ -45,6 +45,7 @@ from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
 from thinkaloud.core.wire.frames import MIB
 
 _MAX_EVENT_CHARS = 32 * 1024
+_FEW_EVENTS = 4
 _MAX_BATCH_EVENTS = 100
 _MAX_BATCH_CHARS = 2 * _MAX_EVENT_CHARS
 """Passed on at once, within some milliseconds. One frame can hold all events of a long response."""
@@ -246,17 +247,19 @@ class ResponseReader:
 
     def _checked(self, events: list[Event]) -> list[Event]:
         """Return the events with short texts and descriptions, and note what they tell about the end."""
-        events = _with_short_texts(events)
+        longest = 0
         for index, event in enumerate(events):
             if type(event) is BlockGrew:
-                self._chars_left -= len(event.text)
+                size = len(event.text)
+                self._chars_left -= size
+                longest = max(longest, size)
             elif type(event) is BlockStarted:
                 events[index] = self._described(event)
             elif type(event) is TurnEnded:
                 self.ended_by_provider = self.finished = True
             elif type(event) is TurnFailed:
                 self.finished = True
-        return events
+        return events if longest <= _MAX_EVENT_CHARS else _with_short_texts(events)
 
     def _described(self, event: BlockStarted) -> BlockStarted:
         description = self._description_by_name.get(event.name, "")
@@ -367,7 +370,8 @@ class EventStream:
             events = read(source)
             if events:
                 self._response.note_progress()
-                self._add_notes(events)
+                if self._notes or type(events[-1]) is TurnFailed:
+                    self._add_notes(events)
                 self._pass_portion(events)
             elif self._reader.finished:
                 self._end()
@@ -384,13 +388,16 @@ class EventStream:
 
     def _pass_portion(self, events: list[Event]) -> None:
         """Pass on some events. If there are many, others get their turn before the next ones."""
-        size = _portion_size(events)
-        self._rest = events[size:]
+        if len(events) > _FEW_EVENTS:
+            size = _portion_size(events)
+            events, self._rest = events[:size], events[size:]
+        else:
+            self._rest = []
         data = b""
         if self._data and not self._rest:
             data = b"".join(self._data)
             self._data.clear()
-        self._sink(EventBatch(events[:size], self._response.waited_ms, data))
+        self._sink(EventBatch(events, self._response.waited_ms, data))
         if self._rest:
             self._response.pause()
             self._loop.call_soon(self._pass_rest)
@@ -446,8 +453,6 @@ def _without_key(event: TurnFailed, hide_key: Callable[[str], str]) -> TurnFaile
 
 def _with_short_texts(events: list[Event]) -> list[Event]:
     """Return the events with a long text in parts: others can do something between two of them."""
-    if not any(type(event) is BlockGrew and len(event.text) > _MAX_EVENT_CHARS for event in events):
-        return events
     return [part for event in events for part in _parts(event)]
 
 

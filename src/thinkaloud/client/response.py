@@ -119,12 +119,13 @@ class StallTimer:
     def __init__(self, on_stall: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_stall = on_stall
-        self._deadline: float | None = None
+        self.deadline_s: float | None = None
+        """When the wait has taken too long. It may be put off; for an earlier one, call `start`."""
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, limit_s: float) -> None:
         """Begin a wait."""
-        self._deadline = deadline = self._loop.time() + limit_s
+        self.deadline_s = deadline = self._loop.time() + limit_s
         if self._timer is None:
             self._timer = self._loop.call_at(deadline, self._check)
         elif self._timer.when() > deadline:
@@ -133,21 +134,21 @@ class StallTimer:
 
     def pause(self) -> None:
         """End the wait."""
-        self._deadline = None
+        self.deadline_s = None
 
     def stop(self) -> None:
         """Cancel the timer; no more waits follow."""
-        self._deadline = None
+        self.deadline_s = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _check(self) -> None:
         self._timer = None
-        if self._deadline is None:
+        if self.deadline_s is None:
             return
-        if self._loop.time() < self._deadline - 0.001:
-            self._timer = self._loop.call_at(self._deadline, self._check)
+        if self._loop.time() < self.deadline_s - 0.001:
+            self._timer = self._loop.call_at(self.deadline_s, self._check)
         else:
             self._on_stall()
 
@@ -188,7 +189,8 @@ class ResponseStream:
         self._loop = asyncio.get_running_loop()
         self._idle_timer = StallTimer(self._stall)
         self._limit_s = timeouts.first_byte_s
-        self._progress_at_s = self._loop.time()
+        self._received_s = self._progress_s = self._loop.time()
+        """When bytes have come, and when they have completed an event."""
         self._waiting = bytearray()
         """Bytes that nobody has taken yet."""
         self._ended = False
@@ -251,7 +253,7 @@ class ResponseStream:
 
     def note_progress(self) -> None:
         """Note that the response has become longer by an event, and not only by comments."""
-        self._progress_at_s = self._loop.time()
+        self._progress_s = self._received_s
 
     def close(self) -> None:
         """Drop the connection, unless the response is complete. Does not wait, and pushes nothing more."""
@@ -278,6 +280,7 @@ class ResponseStream:
         data = response.take_buffered()
         if self._ended:
             return
+        self._received_s = self._loop.time()
         if data:
             data = self._check(data)
         if self._fault is not None or response.complete:
@@ -285,8 +288,8 @@ class ResponseStream:
         elif response.error is not None:
             self._fault = self._break_error()
             self._end()
-        elif self._sink is not None and not self._paused:
-            self._await_more()
+        elif self._idle_timer.deadline_s is not None:
+            self._idle_timer.deadline_s = self._received_s + self._limit_s
         if self._waiting or len(data) > _SLICE_BYTES or self._sink is None:
             self._waiting += data
             if len(self._waiting) > _PAUSE_BYTES:
@@ -303,7 +306,7 @@ class ResponseStream:
         if len(data) > self._bytes_left:
             data = data[: self._bytes_left]
             self._fault = limit_exceeded(Wording("the response in bytes"), self._body_limit)
-        elif self._loop.time() - self._progress_at_s > self._timeouts.progress_s:
+        elif self._received_s - self._progress_s > self._timeouts.progress_s:
             self._fault = self._no_progress_error()
         self._bytes_left -= len(data)
         return data
