@@ -32,7 +32,7 @@ _RESET = struct.pack("ii", 1, 0)
 logger = logging.getLogger(__name__)
 
 
-class Request(NamedTuple):
+class ServerRequest(NamedTuple):
     """A request. Names of headers are in lower case; of two with one name the last counts."""
 
     method: str
@@ -57,7 +57,7 @@ class Request(NamedTuple):
         return dict(parse_qsl(urlsplit(self.target).query, keep_blank_values=True))
 
 
-class Response(msgspec.Struct):
+class ServerResponse(msgspec.Struct):
     """A response, whose body is whole or is sent piece by piece."""
 
     status: int = 200
@@ -69,7 +69,7 @@ class ConnectionCut(Exception):
     """Raised by the body of a response: the connection is reset here, instead of an orderly end."""
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[ServerRequest], Awaitable[ServerResponse]]
 
 
 def url_of(port: int) -> str:
@@ -120,7 +120,7 @@ class _Connection(asyncio.Protocol):
         self._connections = connections
         self._max_body_bytes = max_body_bytes
         self._parser = httptools.HttpRequestParser(self)
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[ServerRequest] = deque()
         self._writable = asyncio.Event()
         self._writable.set()
         self._start_message()
@@ -160,7 +160,7 @@ class _Connection(asyncio.Protocol):
             pass  # another protocol is offered, and not taken
         except httptools.HttpParserError as error:
             if self.task is None:
-                self._write_head(Response(400), [b"connection: close"])
+                self._write_head(ServerResponse(400), [b"connection: close"])
                 self.transport.write(f"This is not a request: {error}\n".encode())
             self.transport.close()
 
@@ -196,7 +196,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Answer the request, after those before it."""
-        request = Request(
+        request = ServerRequest(
             method=self._parser.get_method().decode(),
             target=self._target.decode("utf-8", "surrogateescape"),
             headers=self._headers,
@@ -218,12 +218,12 @@ class _Connection(asyncio.Protocol):
         finally:
             self.task = None
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: ServerRequest) -> None:
         try:
             response = await self._handler(request)
         except Exception:
             logger.exception("%s %s could not be answered", request.method, request.target)
-            response = Response(500, body=b"Internal error of this server.\n")
+            response = ServerResponse(500, body=b"Internal error of this server.\n")
         if isinstance(response.body, bytes):
             self._write_whole(request, response, response.body)
         else:
@@ -231,7 +231,7 @@ class _Connection(asyncio.Protocol):
         if not request.keep_alive:
             self.transport.close()
 
-    def _write_whole(self, request: Request, response: Response, body: bytes) -> None:
+    def _write_whole(self, request: ServerRequest, response: ServerResponse, body: bytes) -> None:
         fields = [b"content-length: %d" % len(body)]
         if not request.keep_alive:
             fields.append(b"connection: close")
@@ -240,7 +240,7 @@ class _Connection(asyncio.Protocol):
             self.transport.write(body)
 
     async def _write_stream(
-        self, request: Request, response: Response, body: AsyncGenerator[bytes, None]
+        self, request: ServerRequest, response: ServerResponse, body: AsyncGenerator[bytes, None]
     ) -> None:
         fields = [b"transfer-encoding: chunked"] if request.chunked else []
         if not request.keep_alive:
@@ -264,7 +264,7 @@ class _Connection(asyncio.Protocol):
             else:
                 self.transport.close()
 
-    def _write_head(self, response: Response, fields: list[bytes]) -> None:
+    def _write_head(self, response: ServerResponse, fields: list[bytes]) -> None:
         phrase = HTTPStatus(response.status).phrase if response.status in _STATUSES else ""
         lines = [f"HTTP/1.1 {response.status} {phrase}".encode(), *fields]
         lines += [f"{name}: {value}".encode("latin-1") for name, value in response.headers.items()]

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from tests.patience import PATIENCE_S
 
-from thinkaloud.loopback import HOST, Request, Response, listen
+from thinkaloud.loopback import HOST, ServerRequest, ServerResponse, listen
 
 CHUNK = b"x" * 1_000_000
 
@@ -19,8 +19,8 @@ def test_connection_of_a_client_that_does_not_read_is_closed_with_the_server() -
         while True:
             yield CHUNK
 
-    async def send_for_ever(request: Request) -> Response:
-        return Response(body=chunks())
+    async def send_for_ever(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(body=chunks())
 
     async def story() -> socket.socket:
         async with listen(send_for_ever, max_body_bytes=1_000) as port:
@@ -40,7 +40,7 @@ def test_connection_of_a_client_that_does_not_read_is_closed_with_the_server() -
 def test_connection_that_is_accepted_last_is_closed_with_the_server(passes: int) -> None:
     """Also one that the event loop has accepted, and told nobody of."""
 
-    async def never(_: Request) -> Response:
+    async def never(_: ServerRequest) -> ServerResponse:
         raise AssertionError("nobody asks")
 
     async def story() -> socket.socket:
@@ -60,8 +60,8 @@ def test_connection_that_is_accepted_last_is_closed_with_the_server(passes: int)
 def test_connection_that_a_client_keeps_does_not_keep_the_server() -> None:
     """As every HTTP client does between two requests. Since Python 3.12, asyncio waits for such a client."""
 
-    async def respond(_: Request) -> Response:
-        return Response(body=b"done")
+    async def respond(_: ServerRequest) -> ServerResponse:
+        return ServerResponse(body=b"done")
 
     async def story() -> tuple[bytes, bytes]:
         async with listen(respond, max_body_bytes=1_000) as port:
@@ -77,13 +77,13 @@ def test_connection_that_a_client_keeps_does_not_keep_the_server() -> None:
     assert rest == b"", "the server has closed the connection"
 
 
-async def echo(request: Request) -> Response:
+async def echo(request: ServerRequest) -> ServerResponse:
     if request.path == "/fault":
         raise RuntimeError("planted")
     if request.path == "/stream":
-        return Response(body=pieces(b"one ", b"", b"two"))
+        return ServerResponse(body=pieces(b"one ", b"", b"two"))
     text = f"{request.method} {request.path} {request.query} {len(request.body)} {request.truncated};"
-    return Response(body=text.encode())
+    return ServerResponse(body=text.encode())
 
 
 async def pieces(*parts: bytes) -> AsyncGenerator[bytes, None]:
@@ -161,8 +161,8 @@ def test_stream_is_closed_when_its_client_disconnects() -> None:
         finally:
             closed.set()
 
-    async def respond(_: Request) -> Response:
-        return Response(body=endless())
+    async def respond(_: ServerRequest) -> ServerResponse:
+        return ServerResponse(body=endless())
 
     async def story() -> None:
         async with listen(respond, max_body_bytes=1_000) as port:

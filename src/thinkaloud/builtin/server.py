@@ -19,7 +19,7 @@ from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
 from thinkaloud.builtin.puzzle import SolverEnvironment
 from thinkaloud.builtin.solver import SolverReply
-from thinkaloud.loopback import Request, Response
+from thinkaloud.loopback import ServerRequest, ServerResponse
 
 MODEL = "solver"
 PACE = 30.0
@@ -86,7 +86,7 @@ class SolverServer:
         """The base URL for a client of OpenAI's API."""
         return f"{self.url}/v1"
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: ServerRequest) -> ServerResponse:
         """Answers any request."""
         try:
             match request.method, request.path:
@@ -101,11 +101,11 @@ class SolverServer:
         except BadCompletionRequest as error:
             return _error_response(error)
 
-    async def _complete(self, body: CompletionRequest) -> Response:
+    async def _complete(self, body: CompletionRequest) -> ServerResponse:
         head = {"id": f"chatcmpl-solver-{next(self._ids)}", "created": int(time.time()), "model": MODEL}
         if body.stream:
             headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-            return Response(headers=headers, body=self._events(body, head))
+            return ServerResponse(headers=headers, body=self._events(body, head))
         message = _message(await self._reply(body))
         choice = {"index": 0, "message": message, "finish_reason": _finish_reason(message)}
         return _json_response({**head, "object": "chat.completion", "choices": [choice]})
@@ -165,7 +165,7 @@ async def run_solver(
         yield server
 
 
-def _read_request(request: Request) -> CompletionRequest:
+def _read_request(request: ServerRequest) -> CompletionRequest:
     if request.truncated:
         raise BadCompletionRequest(f"The body is larger than {MAX_BODY_BYTES} bytes.", 413, "too_large")
     try:
@@ -199,11 +199,11 @@ def _model() -> Json:
     return {"id": MODEL, "object": "model", "created": 0, "owned_by": "thinkaloud"}
 
 
-def _json_response(body: Json, status: int = 200) -> Response:
+def _json_response(body: Json, status: int = 200) -> ServerResponse:
     headers = {"content-type": "application/json; charset=utf-8"}
-    return Response(status, headers, msgspec.json.encode(body))
+    return ServerResponse(status, headers, msgspec.json.encode(body))
 
 
-def _error_response(error: BadCompletionRequest) -> Response:
+def _error_response(error: BadCompletionRequest) -> ServerResponse:
     fields = {"message": str(error), "type": "invalid_request_error", "param": None, "code": error.code}
     return _json_response({"error": fields}, error.status)

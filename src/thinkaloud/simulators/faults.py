@@ -7,7 +7,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable
 
-from thinkaloud.loopback import ConnectionCut, Response
+from thinkaloud.loopback import ConnectionCut, ServerResponse
 from thinkaloud.simulators.script import Fault
 
 HTML_BODY = (
@@ -17,12 +17,12 @@ GARBAGE_BYTES = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\
 _BLOCK_BYTES = 64 * 1024
 
 
-def replacement_response(fault: Fault) -> Response | None:
+def replacement_response(fault: Fault) -> ServerResponse | None:
     """Return the response for faults that come before the first byte."""
     if fault.kind == "html":
-        return Response(fault.status, {"content-type": "text/html"}, HTML_BODY)
+        return ServerResponse(fault.status, {"content-type": "text/html"}, HTML_BODY)
     if fault.kind == "empty":
-        return Response(headers={"content-type": "application/json"})
+        return ServerResponse(headers={"content-type": "application/json"})
     return None
 
 

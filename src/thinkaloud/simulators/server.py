@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from thinkaloud import loopback
-from thinkaloud.loopback import Request, Response
+from thinkaloud.loopback import ServerRequest, ServerResponse
 from thinkaloud.simulators import faults
 from thinkaloud.simulators.api import (
     ApiError,
@@ -77,7 +77,7 @@ class Simulator:
         """The base URL for the provider's own client library."""
         return self.url + self.api.base_path
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: ServerRequest) -> ServerResponse:
         """Answer any request, as the provider would."""
         if request.truncated:
             return self._refuse("size", ApiError(413, f"The body is larger than {MAX_BODY_BYTES} bytes."))
@@ -97,7 +97,7 @@ class Simulator:
             return self._answer(self._api_request(request, body, match))
         return self._look_up(request, body if isinstance(body, dict) else {})
 
-    def _api_request(self, request: Request, body: Json, match: re.Match[str]) -> ApiRequest:
+    def _api_request(self, request: ServerRequest, body: Json, match: re.Match[str]) -> ApiRequest:
         model = match.groupdict().get("model") or body.get("model")
         return ApiRequest(
             body=body,
@@ -110,7 +110,7 @@ class Simulator:
             key=self._key,
         )
 
-    def _look_up(self, request: Request, body: Json) -> Response:
+    def _look_up(self, request: ServerRequest, body: Json) -> ServerResponse:
         for lookup in self.api.lookups:
             match = re.fullmatch(lookup.path, request.path)
             if match and lookup.method == request.method:
@@ -120,7 +120,7 @@ class Simulator:
                 return _json_response(result)
         return self._refuse("path", ApiError(404, f"Not found: {request.method} {request.path}"))
 
-    def _answer(self, api_request: ApiRequest) -> Response:
+    def _answer(self, api_request: ApiRequest) -> ServerResponse:
         api_request = self.api.complete(api_request)
         if violation := first_violation(self.api.rules, api_request):
             return self._refuse(violation[0].id, violation[1])
@@ -129,11 +129,11 @@ class Simulator:
             return replacement
         return self._respond(api_request, answer)
 
-    def _response_instead(self, fault: Fault) -> Response | None:
+    def _response_instead(self, fault: Fault) -> ServerResponse | None:
         """Return the response to a request that fails before its first byte."""
         if fault.kind == "gzip_bomb":
             headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
-            return Response(headers=headers, body=faults.gzip_bomb(fault.size))
+            return ServerResponse(headers=headers, body=faults.gzip_bomb(fault.size))
         if fault.kind != "status":
             return faults.replacement_response(fault)
         message = "Rate limited" if fault.status == 429 else "Overloaded"
@@ -141,7 +141,7 @@ class Simulator:
             self.api.error_body(ApiError(fault.status, message)), fault.status, faults.retry_after(fault)
         )
 
-    def _respond(self, api_request: ApiRequest, answer: ScriptedAnswer) -> Response:
+    def _respond(self, api_request: ApiRequest, answer: ScriptedAnswer) -> ServerResponse:
         simulated = self.api.respond(api_request, answer)
         fault = answer.fault
         if not simulated.stream and fault is not None and fault.kind == "overload":
@@ -149,7 +149,7 @@ class Simulator:
             return _json_response(self.api.error_body(ApiError(status, "Overloaded")), status)
         content_type = simulated.content_type if simulated.stream else "application/json; charset=utf-8"
         headers = {"content-type": content_type, "cache-control": "no-cache", **simulated.headers}
-        return Response(headers=headers, body=self._body(simulated, answer))
+        return ServerResponse(headers=headers, body=self._body(simulated, answer))
 
     async def _body(
         self, simulated: SimulatedResponse, answer: ScriptedAnswer
@@ -166,14 +166,14 @@ class Simulator:
         interruption = simulated.interruption
         return self.api.interruption if interruption is None else lambda event_index: interruption
 
-    def _refuse(self, rule: str, error: ApiError) -> Response:
+    def _refuse(self, rule: str, error: ApiError) -> ServerResponse:
         self.refusals.append(RefusedRequest(rule, error, len(self.requests) - 1))
         return _json_response(self.api.error_body(error), error.status)
 
 
-def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> ServerResponse:
     all_headers = {"content-type": "application/json; charset=utf-8", **(headers or {})}
-    return Response(status, all_headers, compact_json(body).encode())
+    return ServerResponse(status, all_headers, compact_json(body).encode())
 
 
 def to_script(source: Script | str | bytes | list[Any] | None) -> Script:
