@@ -209,11 +209,13 @@ def update_defaults(
     conn: Connection, session: Session, *, now_ms: int, agent: str | None = None, model: str | None = None
 ) -> Session | None:
     """Set the default agent and model of a session; None leaves one unchanged."""
-    requested = {"agent": agent, "model": model}
-    values = {name: storable(value) for name, value in requested.items() if value is not None}
+    values: dict[str, Any] = {"updated_ms": now_ms, "use_number": NEXT_USE}
+    if agent is not None:
+        values["agent"] = storable(agent)
+    if model is not None:
+        values["model"] = storable(model)
     statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    used = {"updated_ms": now_ms, "use_number": NEXT_USE}
-    row = conn.execute(statement.values(values | used).returning(sessions)).one_or_none()
+    row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
