@@ -6,6 +6,7 @@ tells whether the turn is stored as it ended, because only then the end may be s
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import NamedTuple
 
 from thinkaloud.client.response import StallTimer
@@ -41,6 +42,10 @@ class EntryFeed:
         self._data_bytes = 0
         self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._change_scheduled = False
+        self.on_change: Callable[[], None] | None = None
+        """Called when something was added or the feed was closed: once for all that one read brings."""
         self._timer = StallTimer(self._wake)
         self._finished = asyncio.Event()
         self._saved_state: TurnState | None = None
@@ -68,6 +73,7 @@ class EntryFeed:
         """Add the next entry of the turn, unless the feed is closed."""
         if len(self._entries) >= MAX_WAITING_ENTRIES or self._data_bytes > MAX_WAITING_BYTES:
             self.closed = self.overflowed = True
+            self._wake()
         if not self.closed:
             self._entries.append(entry)
             self._wake()
@@ -122,5 +128,14 @@ class EntryFeed:
         return batch
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self.on_change is not None:
+            if not self._change_scheduled:
+                self._change_scheduled = True
+                self._loop.call_soon(self._tell)
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(True)
+
+    def _tell(self) -> None:
+        self._change_scheduled = False
+        if self.on_change is not None:
+            self.on_change()

@@ -64,6 +64,8 @@ class LiveLog:
         self.start = start
         """Saves the turn itself; None once a commit has it."""
         self.state = LogState.OPEN if start is None else LogState.NEW
+        self.lost = False
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
         self.last = self.published = self.saved = after
         self._waiters: set[asyncio.Future[bool]] = set()
         self.first_cached = after + 1
@@ -80,11 +82,7 @@ class LiveLog:
     def move(self, event: LogEvent) -> None:
         """Move to the state after an event; an event that cannot happen now raises `IllegalMove`."""
         self.state = next_state(self.state, event)
-
-    @property
-    def lost(self) -> bool:
-        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
-        return self.state is LogState.TAKEN_OVER or self.state is LogState.DIVERGED
+        self.lost = self.state is LogState.TAKEN_OVER or self.state is LogState.DIVERGED
 
     @property
     def nothing_in_flight(self) -> bool:
