@@ -83,20 +83,22 @@ class PreparedStatement:
         assert isinstance(self._statement, ClauseElement)
         compiled = self._statement.compile(dialect=dialect, column_keys=given_columns)
         assert isinstance(compiled, SQLCompiler)
-        columns = getattr(self._statement, "exported_columns", None)
-        labels = () if columns is None else tuple(map(str, columns.keys()))
-        converters = [] if columns is None else [c.type.result_processor(dialect, None) for c in columns]
-        names, bind_processors = tuple(compiled.positiontup or ()), cast(Any, compiled._bind_processors)
-        return _Compiled(
-            sql=str(compiled),
-            names=names,
-            fixed_values={name: compiled.params[name] for name in names if name not in given_columns},
-            converters=tuple(
-                (n, bind_processors[name]) for n, name in enumerate(names) if name in bind_processors
-            ),
-            make_row=_make_row_type("Row", labels, rename=True)._make,
-            column_converters=tuple((n, convert) for n, convert in enumerate(converters) if convert),
-        )
+        names = tuple(compiled.positiontup or ())
+        bind_processors = cast(Any, compiled._bind_processors)
+        fixed_values = {name: compiled.params[name] for name in names if name not in given_columns}
+        converters: list[tuple[int, Convert]] = []
+        for index, name in enumerate(names):
+            if name in bind_processors:
+                converters.append((index, bind_processors[name]))
+        labels: list[str] = []
+        column_converters: list[tuple[int, Convert]] = []
+        columns = getattr(self._statement, "exported_columns", {})  # a statement without rows has none
+        for index, (label, column) in enumerate(columns.items()):
+            labels.append(str(label))
+            if convert := column.type.result_processor(dialect, None):
+                column_converters.append((index, convert))
+        make_row = _make_row_type("Row", labels, rename=True)._make
+        return _Compiled(str(compiled), names, fixed_values, converters, make_row, column_converters)
 
 
 def run_by_driver(conn: Connection, sql: str, values: Sequence[Any]) -> DBAPICursor:
