@@ -102,8 +102,10 @@ def _check_model(request: ApiRequest) -> ApiError | None:
 
 
 def _check_fields(request: ApiRequest) -> ApiError | None:
-    unknown = next((name for name in request.body if name not in _FIELDS), None)
-    return _invalid(f"Unknown parameter in input: {unknown}") if unknown else None
+    for name in request.body:
+        if name not in _FIELDS:
+            return _invalid(f"Unknown parameter in input: {name}")
+    return None
 
 
 def _check_order(request: ApiRequest) -> ApiError | None:
@@ -133,8 +135,7 @@ def _check_blank(request: ApiRequest) -> ApiError | None:
 
 
 def _call_ids(message: Json, kind: str) -> set[str]:
-    blocks = [mapping(block[kind]) for block in message_blocks(message) if kind in block]
-    return {str(block.get("toolUseId")) for block in blocks}
+    return {str(block.get("toolUseId")) for block in _blocks_of(message, kind)}
 
 
 def _check_results(request: ApiRequest) -> ApiError | None:
@@ -155,9 +156,11 @@ def _check_results(request: ApiRequest) -> ApiError | None:
 
 
 def _thoughts(message: Json) -> list[Json]:
-    return [
-        mapping(block["reasoningContent"]) for block in message_blocks(message) if "reasoningContent" in block
-    ]
+    return _blocks_of(message, "reasoningContent")
+
+
+def _blocks_of(message: Json, kind: str) -> list[Json]:
+    return [mapping(block[kind]) for block in message_blocks(message) if kind in block]
 
 
 def _check_signatures(request: ApiRequest) -> ApiError | None:

@@ -17,10 +17,9 @@ from thinkaloud.simulators.api import (
     split_names,
     sse_event,
 )
-from thinkaloud.simulators.chat_completions import request_messages, tool_calls
+from thinkaloud.simulators.chat_completions import offered_tools, request_messages, tool_calls
 from thinkaloud.simulators.output_rules import ANY_OBJECT, chat_format
 from thinkaloud.simulators.script import (
-    OfferedTool,
     ReceivedPrompt,
     ScriptedAnswer,
     count_tokens,
@@ -144,23 +143,31 @@ def _check_tool_choice(request: ApiRequest) -> ApiError | None:
 
 
 def _check_output(request: ApiRequest) -> ApiError | None:
-    output_format = chat_format(request)
-    if output_format.get("type") != "json_object":
+    if chat_format(request).get("type") != "json_object":
         return None
-    other = next((name for name in ("tools", "documents") if request.body.get(name)), None)
-    if other:
-        return ApiError(400, f"invalid request: response_format is not supported with {other}.")
-    schema = mapping(output_format.get("json_schema") or output_format.get("schema"))
+    for other in ("tools", "documents"):
+        if request.body.get(other):
+            return ApiError(400, f"invalid request: response_format is not supported with {other}.")
+    schema = _output_schema(request)
     if schema.get("type", "object") != "object":
         return ApiError(400, "schema must be an object")
     properties = mapping(schema.get("properties"))
-    missing = next((name for name in schema.get("required") or () if name not in properties), None)
-    return None if missing is None else ApiError(400, f"required field {missing} not found in properties")
+    for name in schema.get("required") or ():
+        if name not in properties:
+            return ApiError(400, f"required field {name} not found in properties")
+    return None
+
+
+def _output_schema(request: ApiRequest) -> Json:
+    output_format = chat_format(request)
+    return mapping(output_format.get("json_schema") or output_format.get("schema"))
 
 
 def _check_system_first(request: ApiRequest) -> ApiError | None:
     roles = [message.get("role") for message in request_messages(request)]
-    return ApiError(400, "system turn must be the first in the list") if "system" in roles[1:] else None
+    if "system" not in roles[1:]:
+        return None
+    return ApiError(400, "system turn must be the first in the list")
 
 
 def _check_empty(request: ApiRequest) -> ApiError | None:
@@ -172,8 +179,11 @@ def _check_empty(request: ApiRequest) -> ApiError | None:
 
 
 def _parts(request: ApiRequest, role: str) -> list[Json]:
-    messages = [message for message in request_messages(request) if message.get("role") == role]
-    return [part for message in messages for part in objects(message.get("content"))]
+    parts = []
+    for message in request_messages(request):
+        if message.get("role") == role:
+            parts += objects(message.get("content"))
+    return parts
 
 
 def _check_images(request: ApiRequest) -> ApiError | None:
@@ -190,11 +200,16 @@ def _check_result_parts(request: ApiRequest) -> ApiError | None:
 
 
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
-    calls = [call for message in request_messages(request) for call in tool_calls(message)]
-    if any(call.get("type") != "function" for call in calls):
-        return ApiError(400, "tool call must be of type function")
-    ids = [call.get("id") for call in calls]
-    return ApiError(400, "cannot have duplicate tool ids") if len(set(map(str, ids))) < len(ids) else None
+    ids: set[str] = set()
+    duplicate = False
+    for message in request_messages(request):
+        for call in tool_calls(message):
+            if call.get("type") != "function":
+                return ApiError(400, "tool call must be of type function")
+            call_id = str(call.get("id"))
+            duplicate = duplicate or call_id in ids
+            ids.add(call_id)
+    return ApiError(400, "cannot have duplicate tool ids") if duplicate else None
 
 
 def _check_calls(request: ApiRequest) -> ApiError | None:
@@ -301,16 +316,16 @@ class _Message(NamedTuple):
 
 
 def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
-    last = request_messages(request)[-1] if request_messages(request) else {}
-    content = last.get("content") or ""
-    text = content if isinstance(content, str) else "".join(map(_part_text, objects(content)))
-    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
-    tools = tuple(OfferedTool(str(row.get("name", "")), row.get("parameters")) for row in functions)
+    messages = request_messages(request)
+    last = messages[-1] if messages else {}
+    text = last.get("content") or ""
+    if not isinstance(text, str):
+        text = "".join(map(_part_text, objects(text)))
     choice = str(request.body.get("tool_choice") or "auto").lower()
-    output_format = chat_format(request)
-    schema = mapping(output_format.get("json_schema") or output_format.get("schema")) or ANY_OBJECT
-    wanted = schema if output_format.get("type") == "json_object" else None
-    return ReceivedPrompt(text, tools, last.get("role") == "tool", choice, wanted)
+    schema = None
+    if chat_format(request).get("type") == "json_object":
+        schema = _output_schema(request) or ANY_OBJECT
+    return ReceivedPrompt(text, offered_tools(request), last.get("role") == "tool", choice, schema)
 
 
 def _part_text(part: Json) -> str:
@@ -320,7 +335,11 @@ def _part_text(part: Json) -> str:
 def _message(request: ApiRequest, answer: ScriptedAnswer) -> _Message:
     thought = "" if answer.redacted else "\n\n".join(answer.thoughts)
     thinks = model_row(request).reasons and mapping(request.body.get("thinking")).get("type") != "disabled"
-    blocks = [("thinking", thought if thinks else ""), ("text", answer.text)]
+    content = []
+    if thought and thinks:
+        content.append({"type": "thinking", "thinking": thought})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
     calls = [
         {
             "id": f"{call.name}_{request.state.next_id()}",
@@ -329,8 +348,8 @@ def _message(request: ApiRequest, answer: ScriptedAnswer) -> _Message:
         }
         for call in answer.tool_calls
     ]
-    content = [{"type": kind, kind: text} for kind, text in blocks if text]
-    return _Message(thought if calls and not thinks else "", content, calls)
+    plan = thought if calls and not thinks else ""
+    return _Message(plan, content, calls)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:

@@ -15,6 +15,7 @@ from thinkaloud.simulators.api import (
     Rule,
     SimulatedApi,
     SimulatedResponse,
+    answer_tokens,
     compact_json,
     mapping,
     objects,
@@ -106,8 +107,10 @@ def request_contents(request: ApiRequest) -> list[Json]:
 
 def content_parts(content: Json, name: str = "") -> list[Json]:
     """Return the parts of a message, or those that have this field."""
-    all_parts = objects(content.get("parts"))
-    return [part for part in all_parts if either_spelling(part, name) is not None] if name else all_parts
+    parts = objects(content.get("parts"))
+    if not name:
+        return parts
+    return [part for part in parts if either_spelling(part, name) is not None]
 
 
 def _invalid_argument(message: str) -> ApiError:
@@ -208,7 +211,9 @@ def _signed_parts(request: ApiRequest) -> Iterator[tuple[int, int, Json, str]]:
 def signed_subject(part: Json) -> str:
     """Return what a signature covers: a call with its arguments, or text."""
     call = mapping(either_spelling(part, "functionCall"))
-    return fingerprint(call.get("name"), call.get("args") or {}) if call else "text"
+    if not call:
+        return "text"
+    return fingerprint(call.get("name"), call.get("args") or {})
 
 
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
@@ -387,12 +392,10 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
         for function in objects(either_spelling(tool, "functionDeclarations")):
             schema = function.get("parameters") or either_spelling(function, "parametersJsonSchema")
             tools.append(OfferedTool(function.get("name", ""), schema))
-    mode = str(
-        mapping(
-            either_spelling(mapping(either_spelling(request.body, "toolConfig")), "functionCallingConfig")
-        ).get("mode", "auto")
-    )
-    return ReceivedPrompt(text, tuple(tools), bool(results), mode.lower(), output_schema(request))
+    tool_config = mapping(either_spelling(request.body, "toolConfig"))
+    calling_config = mapping(either_spelling(tool_config, "functionCallingConfig"))
+    mode = str(calling_config.get("mode", "auto")).lower()
+    return ReceivedPrompt(text, tuple(tools), bool(results), mode, output_schema(request))
 
 
 def _thinking_on(request: ApiRequest) -> bool:
@@ -402,26 +405,24 @@ def _thinking_on(request: ApiRequest) -> bool:
     )
 
 
-def _with_signature(request: ApiRequest, part: Json) -> Json:
-    return part | {
-        "thoughtSignature": request.signing_key.seal(model=request.model, subject=signed_subject(part))
-    }
-
-
 def _response_parts(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     """Return the parts of a whole response; the signature is on the first call, or else on the text."""
-    response_parts: list[Json] = []
-    thinks = _thinking_on(request)
-    if thinks and either_spelling(thinking_config(request), "includeThoughts") and not answer.redacted:
-        response_parts += [{"text": thought, "thought": True} for thought in answer.thoughts]
+    parts: list[Json] = []
     if answer.text:
-        text: Json = {"text": answer.text}
-        response_parts.append(_with_signature(request, text) if thinks and not answer.tool_calls else text)
-    for index, call in enumerate(answer.tool_calls):
-        function_call = {"id": f"call_{request.state.next_id()}", "name": call.name, "args": call.arguments}
-        part: Json = {"functionCall": function_call}
-        response_parts.append(_with_signature(request, part) if thinks and index == 0 else part)
-    return response_parts or [{"text": ""}]
+        parts.append({"text": answer.text})
+    for call in answer.tool_calls:
+        call_id = f"call_{request.state.next_id()}"
+        parts.append({"functionCall": {"id": call_id, "name": call.name, "args": call.arguments}})
+    if not _thinking_on(request):
+        return parts or [{"text": ""}]
+    if parts:
+        signed = 1 if answer.text and answer.tool_calls else 0
+        seal = request.signing_key.seal(model=request.model, subject=signed_subject(parts[signed]))
+        parts[signed]["thoughtSignature"] = seal
+    thoughts: list[Json] = []
+    if either_spelling(thinking_config(request), "includeThoughts") and not answer.redacted:
+        thoughts = [{"text": thought, "thought": True} for thought in answer.thoughts]
+    return [*thoughts, *parts] or [{"text": ""}]
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -450,17 +451,15 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
 
 def _array_response(whole: Json, chunks: list[Json]) -> SimulatedResponse:
     """Return a stream as one JSON array, in chunks."""
-    pieces_of_array = [
-        ("[" if number == 0 else ",\r\n") + compact_json(chunk) for number, chunk in enumerate(chunks)
-    ]
-    interruption = f",\r\n{compact_json(_error_body(ApiError(503, 'The model is overloaded.')))}]".encode()
-    content_type = "application/json; charset=utf-8"
+    pieces = [f",\r\n{compact_json(chunk)}".encode() for chunk in chunks]
+    pieces[0] = f"[{compact_json(chunks[0])}".encode()
+    error = compact_json(_error_body(ApiError(503, "The model is overloaded.")))
     return SimulatedResponse(
         whole,
-        (*(piece.encode() for piece in pieces_of_array), b"]"),
+        (*pieces, b"]"),
         True,
-        content_type,
-        interruption=interruption,
+        "application/json; charset=utf-8",
+        interruption=f",\r\n{error}]".encode(),
     )
 
 
@@ -480,20 +479,22 @@ def _split_parts(response_parts: list[Json]) -> list[Json]:
 
 def _usage(request: ApiRequest, answer: ScriptedAnswer) -> Json:
     prompt_tokens = count_tokens(compact_json(request.body["contents"]))
-    answer_tokens = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
+    candidate_tokens = answer_tokens(answer)
     thought_tokens = count_tokens(*answer.thoughts) if _thinking_on(request) else 0
     counts = {
         "promptTokenCount": prompt_tokens,
-        "candidatesTokenCount": answer_tokens,
+        "candidatesTokenCount": candidate_tokens,
         "thoughtsTokenCount": thought_tokens,
     }
-    return counts | {"totalTokenCount": prompt_tokens + answer_tokens + thought_tokens}
+    return counts | {"totalTokenCount": prompt_tokens + candidate_tokens + thought_tokens}
 
 
 def _error_body(error: ApiError) -> Json:
     status = error.kind or _STATUSES.get(error.status, "INVALID_ARGUMENT")
     detail: Json = {"code": error.status, "message": error.message, "status": status}
-    return {"error": detail | ({"details": list(error.details)} if error.details else {})}
+    if error.details:
+        detail["details"] = list(error.details)
+    return {"error": detail}
 
 
 def _interruption(event_index: int) -> bytes:

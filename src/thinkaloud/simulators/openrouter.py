@@ -110,7 +110,9 @@ def _check_key(request: ApiRequest) -> ApiError | None:
 
 def _check_model(request: ApiRequest) -> ApiError | None:
     vendor, _, name = request.model.partition("/")
-    return None if name and vendor in _VENDORS else ApiError(400, f"{request.model} is not a valid model ID")
+    if name and vendor in _VENDORS:
+        return None
+    return ApiError(400, f"{request.model} is not a valid model ID")
 
 
 def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
@@ -121,10 +123,12 @@ def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
 
 
 def _check_effort(request: ApiRequest) -> ApiError | None:
-    nested_effort, top_effort = reasoning_options(request).get("effort"), request.body.get("reasoning_effort")
-    if nested_effort is not None and top_effort is not None and nested_effort != top_effort:
+    effort = reasoning_options(request).get("effort")
+    top_effort = request.body.get("reasoning_effort")
+    if effort is None:
+        effort = top_effort
+    elif top_effort is not None and effort != top_effort:
         return ApiError(400, '"reasoning_effort" and "reasoning.effort" must agree')
-    effort = nested_effort if nested_effort is not None else top_effort
     if effort is None or effort in _EFFORTS:
         return None
     return ApiError(400, f"Invalid reasoning effort '{effort}': expected one of {', '.join(_EFFORTS)}")
@@ -218,9 +222,13 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
 
 def _open_loop(request: ApiRequest) -> list[tuple[int, Json]]:
     """Return the messages with tool calls since the last user message."""
-    indexed = list(enumerate(request_messages(request)))
-    last_user = max((index for index, message in indexed if message.get("role") == "user"), default=-1)
-    return [(index, message) for index, message in indexed[last_user + 1 :] if tool_calls(message)]
+    open_loop: list[tuple[int, Json]] = []
+    for index, message in enumerate(request_messages(request)):
+        if message.get("role") == "user":
+            open_loop = []
+        elif tool_calls(message):
+            open_loop.append((index, message))
+    return open_loop
 
 
 def _check_thought_first(request: ApiRequest) -> ApiError | None:
@@ -334,16 +342,17 @@ RULES = (
 def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     """Return the thoughts of this response, in the format of the model's vendor."""
     row = model_row(request)
-    detail_format = row.detail_format
+    thoughts = answer.thoughts
+    if not thoughts and row.requires_signatures and answer.tool_calls:
+        thoughts = [""]  # a call is signed even if no thought precedes it
     details: list[Json] = []
-    thoughts = answer.thoughts or ([""] if row.requires_signatures and answer.tool_calls else [])
     for index, thought in enumerate(thoughts):
         text = "" if answer.redacted else thought
-        identity: Json = {"format": detail_format, "index": index}
+        identity: Json = {"format": row.detail_format, "index": index}
         detail_id = f"rs_{request.state.next_id()}"
         seal = request.signing_key.seal(
             kind="detail",
-            form=detail_format,
+            form=row.detail_format,
             model=base_model(request),
             text=fingerprint(text),
             id=detail_id,
@@ -351,15 +360,15 @@ def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json
         )
         encrypted_detail: Json = {"type": "reasoning.encrypted", "data": seal, "id": detail_id, **identity}
         text_detail: Json = {"type": "reasoning.text", "text": text, **identity}
-        if detail_format == "anthropic-claude-v1":
-            details += [encrypted_detail] if answer.redacted else [text_detail | {"signature": seal}]
-        elif detail_format.endswith("responses-v1"):
-            summary = {"type": "reasoning.summary", "summary": text, "id": detail_id, **identity}
-            details += [summary, encrypted_detail] if text else [encrypted_detail]
-        elif detail_format == "google-gemini-v1":
-            details += [text_detail, encrypted_detail] if text else [encrypted_detail]
+        if row.detail_format == "anthropic-claude-v1":
+            details.append(encrypted_detail if answer.redacted else text_detail | {"signature": seal})
+            continue
+        if text and row.detail_format.endswith("responses-v1"):
+            details.append({"type": "reasoning.summary", "summary": text, "id": detail_id, **identity})
         elif text:
             details.append(text_detail)
+        if row.detail_format != "unknown":
+            details.append(encrypted_detail)
     return details
 
 

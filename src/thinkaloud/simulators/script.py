@@ -139,7 +139,9 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def thoughts(self) -> list[str]:
         """The thoughts, one text for each block."""
         thoughts = [self.thinking] if isinstance(self.thinking, str) else self.thinking
-        return thoughts if self.redacted else [thought for thought in thoughts if thought]
+        if self.redacted:
+            return thoughts  # a withheld thought has no text
+        return [thought for thought in thoughts if thought]
 
     @property
     def finish_reason(self) -> str:

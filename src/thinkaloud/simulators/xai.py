@@ -34,8 +34,10 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
 
 
 def _check_penalties(request: ApiRequest) -> ApiError | None:
-    sent = next((name for field, name in _PENALTIES.items() if field in request.body), None)
-    return _unsupported(request, sent) if sent else None
+    for field, name in _PENALTIES.items():
+        if field in request.body:
+            return _unsupported(request, name)
+    return None
 
 
 def _error_body(error: ApiError) -> Json:

@@ -11,6 +11,7 @@ from thinkaloud.simulators.api import (
     Rule,
     SimulatedApi,
     SimulatedResponse,
+    answer_tokens,
     compact_json,
     content_text,
     mapping,
@@ -341,18 +342,22 @@ _INCOMPLETE_REASONS = {"length": "max_output_tokens", "refusal": "content_filter
 
 
 def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
-    prompt_items = [
-        item for item in input_items(request) if item["type"] in ("message", "function_call_output")
-    ]
-    last = prompt_items[-1] if prompt_items else {}
-    content = last.get("output", last.get("content", ""))
-    text = content_text(content)
+    last: Json = {}
+    for item in input_items(request):
+        if item["type"] in ("message", "function_call_output"):
+            last = item
+    text = content_text(last.get("output", last.get("content", "")))
     functions = [tool for tool in objects(request.body.get("tools")) if tool.get("type") == "function"]
-    tools = [OfferedTool(tool.get("name", ""), tool.get("parameters")) for tool in functions]
     choice = request.body.get("tool_choice", "auto")
-    tool_choice = choice if isinstance(choice, str) else str(mapping(choice).get("name", "auto"))
-    schema = requested_schema(responses_format(request))
-    return ReceivedPrompt(text, tuple(tools), last.get("type") == "function_call_output", tool_choice, schema)
+    if not isinstance(choice, str):
+        choice = str(mapping(choice).get("name", "auto"))
+    return ReceivedPrompt(
+        text,
+        tools=tuple(OfferedTool(tool.get("name", ""), tool.get("parameters")) for tool in functions),
+        after_tool=last.get("type") == "function_call_output",
+        tool_choice=choice,
+        output_schema=requested_schema(responses_format(request)),
+    )
 
 
 def _reasoning_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
@@ -402,8 +407,10 @@ def _output_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     output = _output_items(request, answer)
-    reasoning_tokens = count_tokens(*answer.thoughts) if output and output[0]["type"] == "reasoning" else 0
-    answer_tokens = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
+    reasoning_tokens = 0
+    if output and output[0]["type"] == "reasoning":
+        reasoning_tokens = count_tokens(*answer.thoughts)
+    output_tokens = reasoning_tokens + answer_tokens(answer)
     input_tokens = count_tokens(compact_json(request.body["input"]))
     reason = _INCOMPLETE_REASONS.get(answer.finish_reason)
     response: Json = _empty_response(request) | {
@@ -413,16 +420,17 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
         "usage": {
             "input_tokens": input_tokens,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": reasoning_tokens + answer_tokens,
+            "output_tokens": output_tokens,
             "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
-            "total_tokens": input_tokens + reasoning_tokens + answer_tokens,
+            "total_tokens": input_tokens + output_tokens,
         },
     }
     if request.body.get("store") is not False:
         request.state.responses[response["id"]] = [*input_items(request), *output]
         request.state.items |= {item["id"]: item for item in output}
-    stream = request.body.get("stream") is True
-    return SimulatedResponse(response, tuple(_encoded_events(response)) if stream else (), stream)
+    if request.body.get("stream") is not True:
+        return SimulatedResponse(response, (), False)
+    return SimulatedResponse(response, tuple(_encoded_events(response)), True)
 
 
 def _empty_response(request: ApiRequest) -> Json:
