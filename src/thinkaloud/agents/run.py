@@ -22,8 +22,8 @@ from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for
 from thinkaloud.agents.watchers import TurnWatcher
-from thinkaloud.client import monotonic_clock
-from thinkaloud.client.api import BatchSink, Clock, ask, open_events
+from thinkaloud.client.api import BatchSink, ask, open_events
+from thinkaloud.client.follow import Clock, monotonic_clock
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepared_request import Options, PreparedRequest, parse_thinking
 from thinkaloud.core.canon import (

@@ -5,7 +5,6 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -14,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
+from thinkaloud.client.follow import Clock, monotonic_clock
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import ResponseStream
@@ -60,7 +60,6 @@ NOT_HONOURED = "not_honoured"
 """The code of the notice about a setting that the model cannot honour."""
 
 Prompt = str | Context | PreparedRequest
-Clock = Callable[[], int]
 _T = TypeVar("_T")
 
 
@@ -203,12 +202,6 @@ def stream_sync(
     """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
     refuse_in_loop("stream_sync", "async for event in stream(...)", options)
     return step_through(stream(prompt, model=model, thinking=thinking, options=options))
-
-
-def monotonic_clock() -> Clock:
-    """Return a millisecond clock that starts at the time of day and never jumps."""
-    start_ns = time.time_ns() - time.monotonic_ns()
-    return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
 
 
 class ResponseReader:
