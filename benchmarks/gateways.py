@@ -8,6 +8,7 @@ provider and clients the other.
 
 import argparse
 import json
+import math
 import os
 import shutil
 import signal
@@ -318,7 +319,8 @@ def _goals(plan: LoadPlan, figures: list[GatewayFigures]) -> Iterator[Goal]:
         stream_us <= MAX_STREAM_US,
     )
     chunk_us = min(measured.many[0].chunk_us for measured in ours)
-    times = chunk_us / min(measured.many[0].chunk_us for measured in relay)
+    relay_chunk_us = min(measured.many[0].chunk_us for measured in relay)
+    times = chunk_us / relay_chunk_us if relay_chunk_us else math.inf  # a few chunks may take less than a tick
     yield Goal(
         f"a chunk of {plan.many[0]} paced streams costs at most {MAX_CHUNK_US} µs, "
         f"and at most {MAX_CHUNK_TIMES} times bytes alone",
