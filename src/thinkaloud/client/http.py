@@ -47,6 +47,7 @@ from thinkaloud.client.errors import (
 )
 from thinkaloud.client.response import (
     SIZE_LIMITS,
+    Inflater,
     ResponseStream,
     SizeLimits,
     can_inflate,
@@ -228,6 +229,11 @@ class Client:
         """Return the response to a GET request for a path below the provider's base URL."""
         return await self.read_all(provider, GetRequest(path))
 
+    async def key_hider(self, provider: Provider) -> Callable[[str], str]:
+        """Return a function that removes the provider's key from a text, in case the provider quoted it."""
+        key = await self._key(provider)
+        return str if key is None else key.mask_in
+
     async def _prepare(self, provider: Provider, http_request: HttpRequest) -> _PreparedCall:
         base_url = fill_address(provider.name, provider.base_url, self._environment.environ)
         url = request_url(provider.name, base_url, http_request.path)
@@ -306,21 +312,17 @@ class Client:
                 )  # the user may replace the key, so read it again next time
             return refusal_error(call.provider.name, error_response, call.provider.key)
         clock = asyncio.get_running_loop().time
-        stream = ResponseStream(
-            call.provider.name, response, encoding, self.timeouts, self.limits, call.hide_key
-        )
+        stream = ResponseStream(call.provider.name, response, encoding, self.timeouts, self.limits)
         try:
-            fault = await stream.wait_for_first(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
-        except BaseException:
-            stream.close()
-            raise
-        if isinstance(fault, ConnectionLost | Stalled):
+            await stream.read_first(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
+        except (ConnectionLost, Stalled) as fault:
             connection_lost = isinstance(fault, ConnectionLost)
             return no_answer_error(
                 call.provider.name, str(call.url.origin()), self.timeouts, connection_lost=connection_lost
             )
-        if fault is not None:
-            raise fault
+        except BaseException:
+            stream.close()
+            raise
         stream.waited_ms = round((clock() - sent_s) * 1000)
         return stream
 
@@ -337,7 +339,7 @@ class Client:
             code, message = "not_a_response", f"content type {response.content_type} {encoding}".rstrip()
             response.close()
         else:
-            code, message = read_error_body(await self._error_body(call, response, encoding))
+            code, message = read_error_body(await self._error_body(response, encoding))
         request_ids = (headers[name] for name in _REQUEST_ID_HEADERS if name in headers)
         return ErrorResponse(
             response.status,
@@ -348,19 +350,18 @@ class Client:
             should_retry(headers),
         )
 
-    async def _error_body(self, call: _PreparedCall, response: HttpResponse, encoding: str) -> bytes:
-        """Return the beginning of an error body. What cannot be read of it is left out."""
-        readable = encoding if can_inflate(encoding) else ""
-        stream = ResponseStream(call.provider.name, response, readable, self.timeouts, self.limits)
+    async def _error_body(self, response: HttpResponse, encoding: str) -> bytes:
         body = bytearray()
         try:
-            with contextlib.suppress(TimeoutError, ProviderFault):
+            with contextlib.suppress(OSError):
                 async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
-                    while len(body) < self.limits.error_bytes and (chunk := await stream.read()):
+                    while len(body) < self.limits.error_bytes and (chunk := await response.read()):
                         body += chunk
         finally:
-            stream.close()
-        return bytes(body[: self.limits.error_bytes])
+            response.close()
+        if encoding in ("", "identity") or not can_inflate(encoding):
+            return bytes(body[: self.limits.error_bytes])
+        return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]
 
 
 async def _send_and_wait(call: _PreparedCall, connection: HttpConnection) -> HttpResponse:

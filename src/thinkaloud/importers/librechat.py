@@ -82,9 +82,7 @@ def _prompt(message: dict[str, Any], unread: UnreadCounter) -> SourceContent:
 
 def _part_text(part: Any) -> str:
     """Return the text of a part, which may be wrapped in an object."""
-    if not isinstance(part, dict):
-        return ""
-    text = part.get("text")
+    text = part.get("text") if isinstance(part, dict) else ""
     return text if isinstance(text, str) else string(text, "value")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer
 from thinkaloud.simulators.seals import SigningKey
 
 Json = dict[str, Any]
@@ -79,9 +79,7 @@ class ApiRequest:
 
     def accepts_key(self, key: str) -> bool:
         """Return whether this key is accepted: the configured one, or any that does not start with `bad`."""
-        if self.key is not None:
-            return key == self.key
-        return key != "" and not key.startswith("bad")
+        return key == self.key if self.key is not None else bool(key) and not key.startswith("bad")
 
 
 Check = Callable[[ApiRequest], ApiError | None]
@@ -157,8 +155,7 @@ def compact_json(value: object) -> str:
 def sse_event(data: Json | str, name: str = "") -> bytes:
     """Return one server-sent event."""
     text = data if isinstance(data, str) else compact_json(data)
-    name_line = f"event: {name}\n" if name else ""
-    return f"{name_line}data: {text}\n\n".encode()
+    return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
 def split_names(text: str) -> frozenset[str]:
@@ -168,9 +165,7 @@ def split_names(text: str) -> frozenset[str]:
 
 def objects(value: object) -> list[Json]:
     """Return the objects of a list; empty for anything else."""
-    if not isinstance(value, list):
-        return []
-    return [item for item in value if isinstance(item, dict)]
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def mapping(value: object) -> Json:
@@ -183,8 +178,3 @@ def content_text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text", "")) for part in objects(content))
-
-
-def answer_tokens(answer: ScriptedAnswer) -> int:
-    """Return the tokens of the text and of the calls' arguments."""
-    return count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])

@@ -201,19 +201,14 @@ def _ranges(conn: Connection, table: Table, after: tuple[Any, ...]) -> Iterator[
     query = select(table).order_by(*columns)
     if after:
         query = query.where(tuple_(*columns) > tuple_(*after))
-    whole = _in_one_range(table)
     rows: list[dict[str, Any]] = []
-    size = 0
+    size, whole = 0, _in_one_range(table)
     for row in conn.execute(query, execution_options={"yield_per": _FETCHED_ROWS}).mappings():
         rows.append(dict(row))
-        for value in row.values():
-            if isinstance(value, str | bytes):
-                size += len(value)
-        full = len(rows) >= _RANGE_ROWS or size >= _RANGE_BYTES
-        if full and not whole:
+        size += sum(len(value) for value in row.values() if isinstance(value, str | bytes))
+        if not whole and (len(rows) >= _RANGE_ROWS or size >= _RANGE_BYTES):
             yield rows
-            rows = []
-            size = 0
+            rows, size = [], 0
     if rows:
         yield rows
 

@@ -240,18 +240,15 @@ class SqliteDatabase:
         filled = [batch for batch in batches if batch.entries]
         with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             raw = _raw(conn)
-            unsaved = [batch for batch in batches if not self._started(conn, batch)]
+            started = [self._start(conn, batch.start) for batch in batches if batch.start]
             added = sum(_insert_batches(raw, group) for group in grouped(filled))
-            complete = not unsaved and added == len(filled)
-            stale = () if complete else _stale_turns(raw, batches)
+            stale = () if all(started) and added == len(filled) else _stale_turns(raw, batches)
         self._check_wal()
         return stale
 
-    def _started(self, conn: Connection, batch: Batch) -> bool:
+    def _start(self, conn: Connection, start: Query[object]) -> bool:
         """Save a turn before its first entries. A turn that cannot be saved is given up; others are not."""
-        if batch.start is None:
-            return True
-        _, error = self._try(conn, batch.start)
+        _, error = self._try(conn, start)
         if isinstance(error, NotSaved):
             raise error
         if error is not None:
@@ -552,7 +549,8 @@ def _insert_batches(raw: sqlite3.Connection, batches: Sequence[Batch]) -> int:
 
 @cache
 def append_sql(rows: int) -> str:
-    """Return the statement that appends this many rows, except to turns that a newer writer has."""
+    """Return the statement that appends this many rows. A turn with a newer epoch gets none: its old writer
+    cannot append."""
     return (
         "INSERT INTO log (turn, first_seq, last_seq, entries) "
         "SELECT batch.column1, batch.column3, batch.column4, batch.column5 "

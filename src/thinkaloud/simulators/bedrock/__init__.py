@@ -1,0 +1,1 @@
+"""Simulates the Converse API of Amazon Bedrock."""

@@ -1,0 +1,1 @@
+"""Simulates version 2 of the chat API of Cohere."""

@@ -1,0 +1,1 @@
+"""Simulates the Gemini API of Google."""

@@ -1,0 +1,1 @@
+"""Simulates the chat API of OpenRouter."""
