@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 from tests.cli.environment import UserHome, running_simulator
@@ -21,6 +22,18 @@ from thinkaloud.cli import main
 from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
 
 ROOT = Path(__file__).parents[1]
+SIMULATOR_ADDRESSES: dict[str, tuple[str, list[Any] | None]] = {
+    "127.0.0.1:8401": ("deepseek", None),
+    "127.0.0.1:8402": (
+        "anthropic",
+        [
+            {"thinking": "6 times 7 is 42.", "text": "42."},
+            {"thinking": "Look.", "tool_calls": [{"name": "weather", "arguments": {"city": "Lima"}}]},
+            {"thinking": "Lima.", "text": "The warmest is Lima."},
+        ],
+    ),
+}
+"""What the simulators answer whose ports the pages name."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONVERSATION_GUIDE = ROOT / "docs/how-to/conversation.md"
 GUIDE_ANSWERS = (
@@ -177,6 +190,17 @@ def simulated_providers(home: UserHome) -> Iterator[None]:
 
 
 @contextmanager
+def simulators_at_their_ports(examples: list[Fence]) -> Iterator[dict[str, str]]:
+    """Run the simulators whose ports a page names, and give their own addresses."""
+    with ExitStack() as stack:
+        yield {
+            address: urlsplit(stack.enter_context(running_simulator(name, script)).url).netloc
+            for address, (name, script) in SIMULATOR_ADDRESSES.items()
+            if any(address in example.body for example in examples)
+        }
+
+
+@contextmanager
 def running_gateway() -> Iterator[str]:
     """Run `thinkaloud serve`, and give the host and port that it prints."""
     command = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
@@ -199,10 +223,14 @@ def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPat
         if any(GATEWAY_ADDRESS in example.body for example in examples):
             monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
             address = stack.enter_context(running_gateway())
+        addresses = {GATEWAY_ADDRESS: address, **stack.enter_context(simulators_at_their_ports(examples))}
         if "thinkaloud.Conversation(" in page.read_text("utf-8"):
             stack.enter_context(simulated_providers(UserHome(tmp_path, monkeypatch)))
         for example in examples:
-            tree = ast.parse(example.body.replace(GATEWAY_ADDRESS, address), filename=str(page))
+            body = example.body
+            for shown, running in addresses.items():
+                body = body.replace(shown, running)
+            tree = ast.parse(body, filename=str(page))
             exec(compile(ast.increment_lineno(tree, example.line), str(page), "exec"), names)
 
 

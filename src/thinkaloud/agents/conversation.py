@@ -40,7 +40,7 @@ from thinkaloud.core.context import (
     steps_of,
     write_conversation,
 )
-from thinkaloud.core.transcript import Block, Turn, apply, events_to_end_turn
+from thinkaloud.core.transcript import Block, Delta, Turn, apply, events_to_end_turn
 
 SHOWN_KINDS = (Kind.REASONING, Kind.TEXT)
 Approver = Callable[[Block], bool]
@@ -56,15 +56,6 @@ _UNUSED = {
     ),
 }
 """Options that a conversation does not use, and what to do instead."""
-
-
-class Delta(msgspec.Struct, frozen=True):
-    """A piece of a thought or of the answer, as it arrives. `kind` is `reasoning` or `text`."""
-
-    kind: Kind
-    text: str
-    block: int
-    """The number of its block in the turn."""
 
 
 class AskSettings(TypedDict, total=False):

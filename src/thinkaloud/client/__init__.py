@@ -8,8 +8,9 @@ It may import the core. Read first: `api.py`, `prepared_request.py`, `http.py`.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
+    from thinkaloud.client.api import ask, ask_sync, entries, send, stream, stream_sync
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
+    from thinkaloud.client.follow import Following, follow, monotonic_clock
     from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
     from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
@@ -22,6 +23,7 @@ __all__ = [
     "Client",
     "ClientEnvironment",
     "ConnectionLost",
+    "Following",
     "GetRequest",
     "HttpRequest",
     "Options",
@@ -39,6 +41,7 @@ __all__ = [
     "ask",
     "ask_sync",
     "entries",
+    "follow",
     "monotonic_clock",
     "prepare",
     "resolve_key",
@@ -53,7 +56,6 @@ _MODULES = {
         "ask",
         "ask_sync",
         "entries",
-        "monotonic_clock",
         "send",
         "stream",
         "stream_sync",
@@ -65,6 +67,7 @@ _MODULES = {
         "Stalled",
         "Unreachable",
     ),
+    "thinkaloud.client.follow": ("Following", "follow", "monotonic_clock"),
     "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
     "thinkaloud.client.prepared_request": ("Options", "PreparedRequest", "prepare"),

@@ -61,6 +61,11 @@ class Catalog(msgspec.Struct, frozen=True, dict=True):
         provider_row = msgspec.structs.replace(self.providers[provider], base_url=base_url)
         return msgspec.structs.replace(self, providers={**self.providers, provider: provider_row})
 
+    def providers_named(self, name: str) -> list[Provider]:
+        """Return the providers that people call by this name, the one whose own name it is first."""
+        rows = [row for row in self.providers.values() if name in (row.name, *row.names)]
+        return sorted(rows, key=lambda row: row.name != name)
+
     @cached_property
     def exact_names(self) -> dict[str, int]:
         """The position of the first row with each exact name, in lower case."""

@@ -153,6 +153,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A dialect at an address."""
 
     name: str
+    names: tuple[str, ...] = ()
+    """Other names for it, by which programs also name its dialect. Two providers may share one."""
     dialect: str
     base_url: str
     """The address. `{NAME}` is replaced by the variable NAME of the environment when a request is sent."""

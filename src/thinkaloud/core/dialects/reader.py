@@ -1,22 +1,35 @@
-"""Reads the bytes of a response into events: detects the framing and the dialect.
+"""Reads a response into events, from bytes, text, lines or objects: detects the framing and the dialect.
 
-A whole response is read like a stream of one chunk. White space before it is dropped, unless the dialect is
-named as raw text. Bytes that match no dialect raise `NotAResponse`. Once the dialect is known, the result is
-the same as if it had been named: frames that came before are read again.
+A whole response is read like a stream of one chunk. Lines may have lost their ends. An object, of an SDK or
+decoded from JSON, is one frame. White space before the response is dropped, unless the dialect is named as
+raw text. Bytes that match no dialect raise `NotAResponse`. Once the dialect is known, the result is the same
+as if it had been named: frames that came before are read again.
+
 A frame that cannot be read makes the turn end with `TurnFailed`; what was read before and after it is kept.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from thinkaloud.core.canon import Event, NotAResponse, UnknownDialect, Wording, reason_of
+from thinkaloud.core.canon import (
+    BlockEnded,
+    Event,
+    Finish,
+    NotAResponse,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Wording,
+    reason_of,
+)
 from thinkaloud.core.dialects import bedrock_converse, text
 from thinkaloud.core.dialects.clues import read_clues
 from thinkaloud.core.dialects.emitter import TurnEmitter
 from thinkaloud.core.dialects.payload import keep_alive, parse_error
-from thinkaloud.core.dialects.registry import DIALECTS, DialectReader, detect_dialect
+from thinkaloud.core.dialects.registry import AUTO, DIALECTS, DialectReader, detect_dialect, find_dialect
 from thinkaloud.core.dialects.tags.profiles import find_profile, may_become_marker, starts_with_marker
 from thinkaloud.core.wire import (
     BOM,
@@ -29,19 +42,23 @@ from thinkaloud.core.wire import (
     Frame,
     Framing,
     JsonDecoder,
+    LineEnds,
     MeteredDecoder,
     NdjsonDecoder,
     TextDecoder,
     WireLimitExceeded,
     WireLimits,
     drop_blank_start,
+    frame_of,
     repaired_json,
     sniff_framing,
     valid_json,
 )
 from thinkaloud.core.wire.sse import DONE
 
-AUTO = "auto"
+Piece = bytes | bytearray | memoryview | str | Mapping[str, Any] | object
+"""A piece of a response: bytes or text, cut anywhere, a line, or an object that is one event or the whole."""
+
 _OBJECT_LINE = re.compile(rb"\s*(?:(?P<name>\w+):\s*)?(?P<object>\{.*)", re.DOTALL)
 _SHOWN_BYTES = 256
 """The start of a response in which the message about an unknown format looks for a line to show."""
@@ -52,24 +69,21 @@ _MAX_SPACE_BEFORE_TOKENS = 1024
 
 
 class Reader:
-    """Reads one response, in chunks of any size.
+    """Reads one response, in pieces of any size.
 
-    `dialect` is a name or "auto". `model` is the model's name if the response does not contain it. `tags` is
-    the name of the tag profile that separates reasoning from answer; by default the model's name decides.
+    `dialect` is its name, a provider's name, or "auto". `model` is the model's name if the response does not
+    contain it. `tags` is the name of the tag profile that separates reasoning from answer; by default the
+    model's name decides.
     """
 
     def __init__(
         self, dialect: str = AUTO, *, model: str = "", tags: str = "", limits: WireLimits = DEFAULT_LIMITS
     ) -> None:
-        if dialect != AUTO and dialect not in DIALECTS:
-            names = ", ".join((AUTO, *sorted(DIALECTS)))
-            raise UnknownDialect(
-                "Unknown dialect {dialect}. Use one of: {names}.", dialect=repr(dialect), names=names
-            )
-        self._dialect = dialect
+        self._dialect = dialect = find_dialect(dialect)
         self._tag_profile = find_profile(tags) if tags else None
         self._limits = limits
         self._emitter = TurnEmitter(dialect, model)
+        self._line_ends: LineEnds | None = None if dialect == text.NAME else LineEnds(limits)
         self._head = bytearray()
         self._blank_bytes = 0
         self._waiting_for_line = False
@@ -86,15 +100,52 @@ class Reader:
         """The dialect; "auto" until it is detected."""
         return self._dialect
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Return the events that these bytes complete."""
+    def feed(self, piece: Piece) -> list[Event]:
+        """Return the events that this piece completes."""
         if self._closed or self._emitter.ended:
             return []
-        if len(self._first_bytes) < _SHOWN_BYTES:
-            start = data if self._first_bytes else data.lstrip()
-            self._first_bytes += start[: _SHOWN_BYTES - len(self._first_bytes)]
-        self._decode(self._feed_decoder, data)
+        if isinstance(piece, bytes):
+            self._feed_bytes(piece)
+        elif isinstance(piece, str):
+            self._feed_bytes(piece.encode(errors="surrogatepass"))
+        elif isinstance(piece, bytearray | memoryview):
+            self._feed_bytes(bytes(piece))
+        else:
+            self._feed_object(piece)
         return self._emitter.drain()
+
+    def _feed_bytes(self, data: bytes) -> None:
+        if len(self._first_bytes) < _SHOWN_BYTES:
+            self._show_first(data)
+            if data[:1] == b"\0" and self._decoder is None:
+                self._line_ends = None  # not made of lines
+        if self._line_ends is not None:
+            data = self._line_ends.restore(data)
+        self._decode(self._feed_decoder, data)
+
+    def _feed_object(self, value: object) -> None:
+        """Read an object as one frame. A line before it that has no end is complete."""
+        try:
+            frame = frame_of(value)
+        except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+            raise _not_a_piece(value) from error
+        if frame is None:
+            return
+        if self._line_ends is not None and self._line_ends.unfinished:
+            self._feed_bytes(b"\n\n")
+        self._show_first(frame.data)
+        self._from_json = self._decoder is None
+        self._decode(self._checked_frame, frame.data, frame.event)
+
+    def _checked_frame(self, data: bytes, event: str = "") -> list[Frame]:
+        if len(data) > self._limits.event_bytes:
+            raise WireLimitExceeded(Wording("An event"), "event_bytes", self._limits.event_bytes, [])
+        return [Frame(data, event)]
+
+    def _show_first(self, data: bytes) -> None:
+        """Keep the start of the response for the message about an unknown format."""
+        start = data if self._first_bytes else data.lstrip()
+        self._first_bytes += start[: _SHOWN_BYTES - len(self._first_bytes)]
 
     def close(self) -> list[Event]:
         """Return the remaining events; the last one ends the turn."""
@@ -110,6 +161,22 @@ class Reader:
         else:
             self._close_reader(self._reader)
         return self._emitter.drain()
+
+    def break_off(self, end: TurnEnded | TurnFailed) -> list[Event]:
+        """Return the remaining events of a response that broke: `end` ends the turn, unless it was complete.
+
+        Blocks that were open are marked as interrupted.
+        """
+        try:
+            events = self.close()
+        except NotAResponse:  # nothing was recognised before it broke
+            events = self._emitter.drain()
+        match events:
+            case [*_, TurnEnded(finish=finish)] if finish is not Finish.UNKNOWN:
+                return events
+            case [*earlier, TurnEnded() | TurnFailed()]:
+                return [*map(_interrupted, earlier), end]
+        return events if self._emitter.ended else [*events, TurnStarted(self._dialect), end]
 
     def _close_reader(self, reader: DialectReader) -> None:
         if self._decoder is not None:
@@ -174,6 +241,7 @@ class Reader:
             token_lines = framing is NdjsonDecoder and first_line is not None and first_line.has_token
             return NdjsonDecoder if token_lines else TextDecoder
         if framing is TextDecoder:
+            self._line_ends = None
             self._accept_text(head)
         self._from_aws = framing is AwsEventStreamDecoder
         self._from_json = framing in (JsonDecoder, NdjsonDecoder)
@@ -201,9 +269,9 @@ class Reader:
         else:
             self._set_dialect(text.NAME)
 
-    def _decode(self, decode: Callable[[bytes], list[Frame]], data: bytes) -> None:
+    def _decode(self, decode: Callable[..., list[Frame]], *data: bytes | str) -> None:
         try:
-            frames = decode(data)
+            frames = decode(*data)
         except (BrokenFrame, WireLimitExceeded) as fault:
             self._read_frames(fault.frames)
             if self._dialect == AUTO:
@@ -312,6 +380,18 @@ def _repaired_frame(frame: Frame) -> Frame:
     plain = frame.event == PLAIN_TEXT
     data = frame.data.decode(errors="replace").encode() if plain else repaired_json(frame.data)
     return frame if data == frame.data else Frame(data, frame.event)
+
+
+def _interrupted(event: Event) -> Event:
+    return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
+
+
+def _not_a_piece(value: object) -> NotAResponse:
+    return NotAResponse(
+        "An object of type {kind} is no piece of a response. Pass bytes, text, lines, mappings or objects of "
+        "an SDK, one at a time, or pass the whole stream to thinkaloud.follow.",
+        kind=type(value).__name__,
+    )
 
 
 def _not_a_response_message(first_bytes: bytes) -> Wording:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from thinkaloud.core.canon import UnknownDialect
 from thinkaloud.core.canon.requests import Request
+from thinkaloud.core.catalog import builtin_catalog
 from thinkaloud.core.catalog.rows import Route
 from thinkaloud.core.dialects import (
     ag_ui,
@@ -33,6 +34,9 @@ from thinkaloud.core.dialects.request import ProviderRequest
 from thinkaloud.core.dialects.tags.profiles import TagProfile
 from thinkaloud.core.dialects.writer import ResponseFormat
 from thinkaloud.core.wire import Frame
+
+AUTO = "auto"
+"""The name that leaves the dialect to detection."""
 
 
 class DialectReader(Protocol):
@@ -66,6 +70,8 @@ class Dialect(NamedTuple):
     """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
     """Whether an error with these fields belongs to this dialect; tried after all `matches`."""
+    messages_field: str = "messages"
+    """The field of a request body that holds the conversation."""
 
 
 _ANTHROPIC_TYPES = (
@@ -115,6 +121,7 @@ _ROWS = (
             or (clues.type or "").startswith("response.")
             or (clues.type == "error" and clues.sequence_number is not None)
         ),
+        messages_field="input",
     ),
     Dialect(
         gemini_interactions.NAME,
@@ -128,6 +135,7 @@ _ROWS = (
             or present(clues.steps)
             or (clues.event_type or "").startswith(("interaction.", "step."))
         ),
+        messages_field="input",
     ),
     Dialect(
         gemini.NAME,
@@ -138,6 +146,7 @@ _ROWS = (
         None,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
+        messages_field="contents",
     ),
     Dialect(
         openai_chat.NAME,
@@ -217,6 +226,20 @@ CLIENT_FORMATS = {
     ui_message_stream.NAME: ClientFormat(ui_message_stream.parse_request, ui_message_stream.RESPONSE_FORMAT),
 }
 """The formats of clients: the dialects that can be answered in, and the protocols of front ends."""
+
+
+def find_dialect(name: str) -> str:
+    """Return the dialect of this name, or of the provider of this name; "auto" if it speaks several."""
+    if name == AUTO or name in DIALECTS:
+        return name
+    dialects = {row.dialect for row in builtin_catalog().providers_named(name)}
+    if not dialects:
+        raise UnknownDialect(
+            "Unknown dialect {dialect}. Use one of: {names}. Or use a provider's name, such as openai.",
+            dialect=repr(name),
+            names=", ".join((AUTO, *sorted(DIALECTS))),
+        )
+    return dialects.pop() if len(dialects) == 1 else AUTO
 
 
 def detect_dialect(frame: Frame) -> str | None:

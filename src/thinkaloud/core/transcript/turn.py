@@ -6,12 +6,14 @@ it arrived and joined on access, so that appending to a block never copies its t
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from thinkaloud.core.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage, Wording
-from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.canon.requests import Image, ToolMessage
 
 SEPARATOR = "\n\n"
 """The blank line between two thoughts, and between the texts of two replies, where both are one text."""
@@ -110,6 +112,20 @@ class Block(msgspec.Struct):
         return self.ended_ms - self.started_ms
 
 
+class Delta(msgspec.Struct, frozen=True):
+    """A piece of a thought, of the answer or of the arguments of a call, as it arrives.
+
+    A call begins with a piece without text. Text may turn out to be a thought later: the turn has it right.
+    """
+
+    kind: Kind
+    text: str
+    block: int
+    """The number of its block in the turn."""
+    name: str = ""
+    """The name of the called tool."""
+
+
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """One reply in a turn of several replies: see `canon.ReplyEnded`.
 
@@ -168,6 +184,48 @@ class Turn(msgspec.Struct):
             if text := block.text:
                 texts[own_replies.index_of(self, block)].append(text)
         return SEPARATOR.join("".join(reply_texts) for reply_texts in texts.values())
+
+    @property
+    def calls(self) -> list[Block]:
+        """The calls that wait for a result, which the program that got this turn has to run."""
+        if not self.replies:
+            return [block for block in self.own_blocks(Kind.TOOL_CALL) if block.awaiting_result]
+        numbers = (number for reply in self.replies if reply.parent is None for number in reply.calls)
+        return [self.blocks[number] for number in numbers if self.blocks[number].awaiting_result]
+
+    def to_messages(
+        self, provider: str, *, model: str = "", results: Mapping[str, str] | Sequence[ToolMessage] = ()
+    ) -> list[Any]:
+        """Return this turn as messages for the next request, as the SDK of a provider takes them.
+
+        Thoughts and seals are included where that provider wants them back. `results` are those of `calls`,
+        by call id; without them, add your own messages for them. `model` is the one to be asked, by default
+        the one that answered.
+        """
+        from thinkaloud.core.export.messages import write_messages
+
+        return write_messages(self, provider, model=model, results=results)
+
+    def __repr__(self) -> str:
+        ending = "live" if self.outcome is None else self.outcome.ending.value
+        name = f" of {self.model}" if self.model else ""
+        sizes = f"{len(self.reasoning)} characters of thinking, {len(self.answer)} of answer"
+        return f"<Turn{name}: {ending}, {len(self.blocks)} blocks, {sizes}>"
+
+    def _repr_html_(self) -> str:
+        from thinkaloud.core.export.displays import turn_html
+
+        return turn_html(self)
+
+    def _repr_markdown_(self) -> str:
+        from thinkaloud.core.export.displays import turn_markdown
+
+        return turn_markdown(self)
+
+    def __rich__(self) -> object:
+        from thinkaloud.core.export.displays import turn_rich
+
+        return turn_rich(self)
 
     def own_blocks(self, *kinds: Kind) -> list[Block]:
         """Return the turn's own blocks, without those of its assistants; only of `kinds` if any are given."""

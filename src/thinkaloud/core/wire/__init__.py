@@ -19,6 +19,7 @@ from thinkaloud.core.wire.json_frames import (
     valid_json,
 )
 from thinkaloud.core.wire.lines import BOM
+from thinkaloud.core.wire.pieces import LineEnds, frame_of, readable
 from thinkaloud.core.wire.sniff import drop_blank_start, sniff_framing
 from thinkaloud.core.wire.sse import STRAY_LINE, SseDecoder
 from thinkaloud.core.wire.text import PLAIN_TEXT, TextDecoder, repaired_json
@@ -35,6 +36,7 @@ __all__ = [
     "Framing",
     "JsonArrayDecoder",
     "JsonDecoder",
+    "LineEnds",
     "MeteredDecoder",
     "NdjsonDecoder",
     "SseDecoder",
@@ -42,6 +44,8 @@ __all__ = [
     "WireLimitExceeded",
     "WireLimits",
     "drop_blank_start",
+    "frame_of",
+    "readable",
     "repaired_json",
     "replace_non_json_numbers",
     "sniff_framing",

@@ -36,18 +36,18 @@ _PLAN_KEY = "plan"
 
 
 class Tokens(msgspec.Struct):
-    """Token counts; `output_tokens` includes reasoning."""
+    """Token counts; `output_tokens` includes reasoning. Its SDK has them as floats."""
 
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    reasoning_tokens: Count | None = None
+    input_tokens: Count | float | None = None
+    output_tokens: Count | float | None = None
+    reasoning_tokens: Count | float | None = None
 
 
 class Counts(msgspec.Struct):
     """Usage, with the cached tokens."""
 
     tokens: Tokens | None = None
-    cached_tokens: Count | None = None
+    cached_tokens: Count | float | None = None
 
 
 class Function(msgspec.Struct):
@@ -151,11 +151,13 @@ class Reader:
 
     def _read_whole_message(self, message: Message) -> None:
         self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan or "")
-        for index, content in enumerate(message.content if isinstance(message.content, list) else ()):
-            self._read_content(("content", index), content)
-            self._texts.end(("content", index))
-        for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
-            self._read_call(("tool", index), call)
+        if isinstance(message.content, list):
+            for index, content in enumerate(message.content):
+                self._read_content(("content", index), content)
+                self._texts.end(("content", index))
+        if isinstance(message.tool_calls, list):
+            for index, call in enumerate(message.tool_calls):
+                self._read_call(("tool", index), call)
 
     def _read_delta(self, index: int, message: Message) -> None:
         if message.tool_plan:
@@ -217,13 +219,19 @@ class Reader:
         self._texts.close()
         if counts is not None and counts.tokens is not None:
             tokens = counts.tokens
-            self._emitter.report_usage(
-                Usage(
-                    tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens, counts.cached_tokens
-                )
+            reported = (
+                tokens.input_tokens,
+                tokens.output_tokens,
+                tokens.reasoning_tokens,
+                counts.cached_tokens,
             )
+            self._emitter.report_usage(Usage(*map(_whole_number, reported)))
         if finish_reason in ("ERROR", "TIMEOUT"):
             reason = Wording("{dialect} ended with {reason}.", dialect=NAME, reason=finish_reason)
             self._emitter.fail(finish_reason.lower(), Wording.plain(error) if error else reason)
         else:
             self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)
+
+
+def _whole_number(count: float | None) -> int | None:
+    return int(count) if count is not None and float(count).is_integer() else None

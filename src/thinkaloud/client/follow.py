@@ -1,0 +1,220 @@
+"""Follows a stream that a program already has: the deltas of its response, and the turn so far.
+
+The source is what an SDK, an HTTP library or the program itself yields; it is told by its shape. It is closed
+when the loop over it is left. If it fails, the turn ends as failed with the text so far, and the error is
+raised as it is.
+"""
+
+import inspect
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack
+from typing import TYPE_CHECKING, Any
+
+from thinkaloud.core.canon import (
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    NotAResponse,
+    Refused,
+    TurnEnded,
+    TurnFailed,
+    Wording,
+)
+from thinkaloud.core.dialects import AUTO, Reader
+from thinkaloud.core.export.markdown_format import readable
+from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.view import notice
+from thinkaloud.core.view.labels import TOOL_ICON
+from thinkaloud.core.wire import readable as is_readable
+from thinkaloud.extras import refuse_missing_extras
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Clock = Callable[[], int]
+_TEXTS = (bytes, bytearray, memoryview, str)
+
+
+def monotonic_clock() -> Clock:
+    """Return a millisecond clock that starts at the time of day and never jumps."""
+    start_ns = time.time_ns() - time.monotonic_ns()
+    return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
+
+
+def follow(source: object, dialect: str = AUTO, *, model: str = "", tags: str = "") -> "Following":
+    """Follow a stream, a response or a whole answer; iterate over it with `for` or `async for`.
+
+    `dialect`, `model` and `tags` are those of `Reader`.
+    """
+    return Following(source, Reader(dialect, model=model, tags=tags), monotonic_clock())
+
+
+def print_thinking(
+    source: object, dialect: str = AUTO, *, model: str = "", tags: str = "", console: "Console | None" = None
+) -> Turn:
+    """Follow a stream, print it with Rich as it arrives, and return the turn. Thoughts are dimmed."""
+    with refuse_missing_extras():
+        from rich.console import Console
+        from rich.text import Text
+
+    console, stream = console or Console(), follow(source, dialect, model=model, tags=tags)
+    last_block = -1
+    for delta in stream:
+        if delta.block != last_block:
+            console.print("" if last_block < 0 else "\n", end="")
+            if delta.name:
+                console.print(Text(f"{TOOL_ICON} {readable(delta.name)} ", style="bold dim"), end="")
+        last_block = delta.block
+        console.print(Text(readable(delta.text), style="" if delta.kind is Kind.TEXT else "dim"), end="")
+    console.print()
+    if ending := notice(stream.turn):
+        console.print(Text(readable(ending), style="italic dim"))
+    return stream.turn
+
+
+class Following:
+    """The deltas of one response. `turn` is the turn so far, and the whole turn after the loop."""
+
+    def __init__(self, source: object, reader: Reader, clock: Clock | None = None) -> None:
+        self._source = source
+        self._reader = reader
+        self._clock = clock
+        self._left = False
+        self.turn = Turn()
+
+    def __iter__(self) -> Generator[Delta, None, None]:
+        if self._left:
+            return
+        self._left = True
+        with ExitStack() as stack:
+            try:
+                for piece in _pieces(self._source, stack):
+                    yield from self._append(self._reader.feed(piece))
+                yield from self._append(self._reader.close())
+            except BaseException as error:
+                self._break_off(error)
+                raise
+
+    async def __aiter__(self) -> AsyncGenerator[Delta, None]:
+        if self._left:
+            return
+        self._left = True
+        async with AsyncExitStack() as stack:
+            try:
+                async for piece in await _async_pieces(self._source, stack):
+                    for delta in self._append(self._reader.feed(piece)):
+                        yield delta
+                for delta in self._append(self._reader.close()):
+                    yield delta
+            except BaseException as error:
+                self._break_off(error)
+                raise
+
+    def _append(self, events: list[Event]) -> Iterator[Delta]:
+        """Add events to the turn and yield what of them a program shows."""
+        turn, at_ms = self.turn, self._clock() if self._clock else None
+        for event in events:
+            apply(turn, Entry(turn.seq + 1, event, at_ms))
+        for event in events:
+            if isinstance(event, BlockGrew):
+                block = turn.blocks[event.block]
+                yield Delta(block.kind, event.text, event.block, block.name)
+            elif isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
+                yield Delta(event.kind, "", event.block, event.name)
+
+    def _break_off(self, error: BaseException) -> None:
+        """End the turn, because the source failed or the program left the loop."""
+        end: TurnEnded | TurnFailed = TurnEnded(Finish.CANCELLED)
+        if isinstance(error, Exception):
+            reason = f"{type(error).__name__}: {error}"
+            end = TurnFailed.of("source_failed", Wording("The stream failed: {reason}", reason=reason))
+        if self.turn.live:
+            for _ in self._append(self._reader.break_off(end)):
+                pass
+
+
+def _pieces(source: Any, stack: ExitStack) -> Iterable[object]:
+    """Return the pieces of a response. What was opened, or can be closed, is left to the stack."""
+    source = _inner_stream(source)
+    if _whole(source):
+        return (source,)
+    if hasattr(source, "__enter__") and not _iterable(source):
+        return _pieces(stack.enter_context(source), stack)
+    if callable(close := getattr(source, "close", None)) and not inspect.iscoroutinefunction(close):
+        stack.callback(close)
+    if hasattr(source, "iter_content"):  # requests
+        return source.iter_content(None)  # type: ignore[no-any-return]
+    if hasattr(source, "iter_bytes"):  # httpx
+        return source.iter_bytes()  # type: ignore[no-any-return]
+    if hasattr(source, "__iter__"):
+        return source  # type: ignore[no-any-return]
+    if inspect.isawaitable(source) or hasattr(source, "__aiter__") or hasattr(source, "__aenter__"):
+        if inspect.iscoroutine(source):
+            source.close()
+        raise Refused(
+            "This {kind} is asynchronous. Use `async for delta in thinkaloud.follow(...)`.",
+            kind=type(source).__name__,
+        )
+    raise _not_a_stream(source)
+
+
+async def _async_pieces(source: Any, stack: AsyncExitStack) -> AsyncIterable[object]:
+    """Return the pieces of a response, like `_pieces`, also those of a stream that must be awaited."""
+    source = _inner_stream(source)
+    if _whole(source):
+        return _each((source,))
+    if (pieces := _async_iterable(source)) is not None:
+        stack.push_async_callback(_close, source)
+        return pieces
+    if hasattr(source, "__aenter__"):
+        return await _async_pieces(await stack.enter_async_context(source), stack)
+    if inspect.isawaitable(source):
+        return await _async_pieces(await source, stack)
+    return _each(_pieces(source, stack.enter_context(ExitStack())))
+
+
+def _async_iterable(source: Any) -> AsyncIterable[object] | None:
+    if hasattr(source, "aiter_bytes"):  # httpx
+        return source.aiter_bytes()  # type: ignore[no-any-return]
+    if hasattr(source, "__aiter__"):
+        return source  # type: ignore[no-any-return]
+    content: Any = getattr(source, "content", None)
+    return content.iter_any() if hasattr(content, "iter_any") else None  # aiohttp
+
+
+async def _each(pieces: Iterable[object]) -> AsyncGenerator[object, None]:
+    for piece in pieces:
+        yield piece
+
+
+async def _close(source: Any) -> None:
+    close = getattr(source, "aclose", None) or getattr(source, "close", None)
+    closing = close() if callable(close) else None
+    if inspect.isawaitable(closing):
+        await closing
+
+
+def _inner_stream(source: Any) -> Any:
+    """Return the stream in a mapping that has one, as boto3 returns it."""
+    stream = source.get("stream") if isinstance(source, Mapping) else None
+    return stream if _iterable(stream) and not isinstance(stream, _TEXTS) else source
+
+
+def _iterable(source: object) -> bool:
+    return hasattr(source, "__iter__") or hasattr(source, "__aiter__")
+
+
+def _whole(source: object) -> bool:
+    return isinstance(source, _TEXTS) or is_readable(source)
+
+
+def _not_a_stream(source: object) -> NotAResponse:
+    return NotAResponse(
+        "An object of type {kind} is neither a stream nor a response. Pass what your SDK or HTTP library "
+        "returned: its stream, its response, bytes, text, lines, or mappings.",
+        kind=type(source).__name__,
+    )
