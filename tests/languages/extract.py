@@ -113,7 +113,7 @@ def _help_texts() -> Iterator[Text]:
 
 
 def _makers() -> frozenset[str]:
-    return error_names() | {"Wording", "invalid_value"}
+    return error_names() | {"Wording", "invalid_value", "_ok", "_note", "_problem"}
 
 
 def _calls_base(node: ast.Call) -> bool:

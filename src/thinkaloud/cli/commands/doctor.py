@@ -57,19 +57,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Run all checks and print what they find; fail if there is a problem."""
+    findings: list[Finding] = []
     with progress(Wording("Checking...")):
-        findings = [finding for name, check in _CHECKS.items() for finding in _guarded(name, check)]
+        for name, check in _CHECKS.items():
+            findings += _guarded(name, check)
     if options.json:
-        print_json([{name: str(text) for name, text in asdict(finding).items()} for finding in findings])
+        print_json([_in_english(finding) for finding in findings])
     else:
-        print_columns(list(map(_row, findings)))
-    return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
+        print_columns([_row(finding) for finding in findings])
+    failed = any(finding.state == PROBLEM for finding in findings)
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def _in_english(finding: Finding) -> dict[str, str]:
+    """Return a finding for programs, which must not depend on the user's language."""
+    return {name: str(text) for name, text in asdict(finding).items()}
 
 
 def _row(finding: Finding) -> tuple[str, str]:
     """Return the columns of a finding in the user's language, the first as wide as a problem."""
-    state, check, text = map(in_users_language, (finding.state, finding.check, finding.text))
-    return f"{state:<{len(in_users_language(PROBLEM))}}", f"{check}: {text}"
+    width = len(in_users_language(PROBLEM))
+    state = in_users_language(finding.state)
+    check = in_users_language(finding.check)
+    return state.ljust(width), f"{check}: {in_users_language(finding.text)}"
 
 
 def _guarded(name: Wording, check: Callable[[], Iterator[_Found]]) -> Iterator[Finding]:
@@ -82,120 +92,103 @@ def _guarded(name: Wording, check: Callable[[], Iterator[_Found]]) -> Iterator[F
         yield Finding(name, PROBLEM, error.wording)
 
 
+def _ok(template: str, /, **fields: object) -> _Found:
+    return OK, Wording(template, **fields)
+
+
+def _note(template: str, /, **fields: object) -> _Found:
+    return NOTE, Wording(template, **fields)
+
+
+def _problem(template: str, /, **fields: object) -> _Found:
+    return PROBLEM, Wording(template, **fields)
+
+
 def _check_home() -> Iterator[_Found]:
     folder = home_folder()
     if not folder.exists():
         parent = next((one for one in folder.parents if one.exists()), folder)
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-            yield (
-                NOTE,
-                Wording(
-                    "{folder} does not exist yet. It is created when something is stored.", folder=folder
-                ),
-            )
+            yield _note("{folder} does not exist yet. It is created when something is stored.", folder=folder)
         else:
-            yield (
-                PROBLEM,
-                Wording(
-                    "{folder} does not exist, and it cannot be created in {parent}. Set "
-                    "THINKALOUD_HOME to a folder that you can write, or ask with --no-save.",
-                    folder=folder,
-                    parent=parent,
-                ),
+            yield _problem(
+                "{folder} does not exist, and it cannot be created in {parent}. Set "
+                "THINKALOUD_HOME to a folder that you can write, or ask with --no-save.",
+                folder=folder,
+                parent=parent,
             )
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield (
-            PROBLEM,
-            Wording("{folder} cannot be read and written. Run: chmod u+rwx {folder}", folder=folder),
-        )
+        yield _problem("{folder} cannot be read and written. Run: chmod u+rwx {folder}", folder=folder)
     else:
         try:
             with tempfile.TemporaryFile(dir=folder) as file:  # only a write shows that the disk is full
                 file.write(bytes(_TRIAL_BYTES))
         except OSError as error:
-            yield (
-                PROBLEM,
-                Wording(
-                    "{folder} cannot be written: {reason}. {remedy}",
-                    folder=folder,
-                    reason=reason_of(error),
-                    remedy=write_remedy(error),
-                ),
+            yield _problem(
+                "{folder} cannot be written: {reason}. {remedy}",
+                folder=folder,
+                reason=reason_of(error),
+                remedy=write_remedy(error),
             )
         else:
-            yield OK, Wording("{folder} can be read and written.", folder=folder)
+            yield _ok("{folder} can be read and written.", folder=folder)
 
 
 def _check_settings() -> Iterator[_Found]:
     file = ConfigFile()
     config = file.read()
     if unknown := file.unknown_keys():
-        yield (
-            NOTE,
-            Wording(
-                "{path} has settings that this version does not know: {unknown}. Correct or remove "
-                "them; `thinkaloud config show` lists all settings.",
-                path=file.path,
-                unknown=", ".join(unknown),
-            ),
+        yield _note(
+            "{path} has settings that this version does not know: {unknown}. Correct or remove "
+            "them; `thinkaloud config show` lists all settings.",
+            path=file.path,
+            unknown=", ".join(unknown),
         )
     for problem in config.problems:
         yield PROBLEM, problem
     if not file.path.exists():
-        yield OK, Wording("{path} does not exist, so every setting has its default.", path=file.path)
+        yield _ok("{path} does not exist, so every setting has its default.", path=file.path)
     elif not config.problems:
-        yield OK, Wording("{path} is valid, with {count} settings.", path=file.path, count=len(config.values))
-    yield OK, Wording("The language is {language}.", language=config.language)
+        yield _ok("{path} is valid, with {count} settings.", path=file.path, count=len(config.values))
+    yield _ok("The language is {language}.", language=config.language)
 
 
 def _check_catalog_and_agents() -> Iterator[_Found]:
     catalog = load_catalog()
-    yield (
-        OK,
-        Wording(
-            "The catalog has {count} models at {providers_count} providers.",
-            count=len(catalog.models),
-            providers_count=len(catalog.providers),
-        ),
+    yield _ok(
+        "The catalog has {count} models at {providers_count} providers.",
+        count=len(catalog.models),
+        providers_count=len(catalog.providers),
     )
-    yield OK, Wording("There are {count} agents.", count=len(user_agents().agents))
+    yield _ok("There are {count} agents.", count=len(user_agents().agents))
 
 
 def _check_credentials() -> Iterator[_Found]:
     path = credentials_path()
     if not path.exists():
-        yield OK, Wording("{path} does not exist; `thinkaloud keys set PROVIDER` stores a key.", path=path)
+        yield _ok("{path} does not exist; `thinkaloud keys set PROVIDER` stores a key.", path=path)
     elif os.name == "posix" and path.stat().st_mode & _OTHERS:
-        yield (
-            PROBLEM,
-            Wording(
-                "{path} is readable by other users, so no key is read from it. Run: chmod 600 {path}",
-                path=path,
-            ),
+        yield _problem(
+            "{path} is readable by other users, so no key is read from it. Run: chmod 600 {path}",
+            path=path,
         )
     else:
-        yield OK, Wording("{path} can be read only by you.", path=path)
+        yield _ok("{path} can be read only by you.", path=path)
 
 
 def _check_keys() -> Iterator[_Found]:
     sources = {row.name: key_source(row) for row in load_catalog().providers.values() if row.key}
     for name, source in sources.items():
         if source:
-            yield (
-                OK,
-                Wording(
-                    "{name} has a key ({source}). Check that it works: thinkaloud keys test {name}",
-                    name=name,
-                    source=source,
-                ),
+            yield _ok(
+                "{name} has a key ({source}). Check that it works: thinkaloud keys test {name}",
+                name=name,
+                source=source,
             )
     if not any(sources.values()):
-        yield (
-            NOTE,
-            Wording(
-                "No provider has a key, so only the built-in model and local servers can be asked. "
-                "Store one: thinkaloud keys set PROVIDER"
-            ),
+        yield _note(
+            "No provider has a key, so only the built-in model and local servers can be asked. "
+            "Store one: thinkaloud keys set PROVIDER"
         )
 
 
@@ -203,13 +196,10 @@ def _check_default_model() -> Iterator[_Found]:
     name = model_name()
     route = prepare("", model=name, options=Options(catalog=load_catalog())).route
     require_key(route)
-    yield (
-        OK,
-        Wording(
-            "{name}, asked at {provider_name}. Another one: thinkaloud config set model MODEL",
-            name=name,
-            provider_name=route.provider.name,
-        ),
+    yield _ok(
+        "{name}, asked at {provider_name}. Another one: thinkaloud config set model MODEL",
+        name=name,
+        provider_name=route.provider.name,
     )
 
 
@@ -222,7 +212,7 @@ def _check_database() -> Iterator[_Found]:
         return
     path = database_path()
     if not path.exists():
-        yield OK, Wording("{path} does not exist yet. It is created with the first stored turn.", path=path)
+        yield _ok("{path} does not exist yet. It is created with the first stored turn.", path=path)
         return
     try:
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
@@ -233,94 +223,75 @@ def _check_database() -> Iterator[_Found]:
     except sqlite3.Error as error:
         if reason := disk_problem(error, path):
             remedy = disk_remedy(reason)
-            yield (
-                PROBLEM,
-                Wording(
-                    "{path} cannot be checked: {reason}. {remedy}", path=path, reason=reason, remedy=remedy
-                ),
+            yield _problem(
+                "{path} cannot be checked: {reason}. {remedy}", path=path, reason=reason, remedy=remedy
             )
             return
         result = str(error)
     if result != "ok":
-        yield (
-            PROBLEM,
-            Wording(
-                "{path} is damaged or cannot be read: {result}. Stop the gateway, keep a copy of the "
-                "file, and restore a backup, or move the file away to start with an empty one.",
-                path=path,
-                result=result,
-            ),
+        yield _problem(
+            "{path} is damaged or cannot be read: {result}. Stop the gateway, keep a copy of the "
+            "file, and restore a backup, or move the file away to start with an empty one.",
+            path=path,
+            result=result,
         )
     elif not os.access(path, os.W_OK):
-        yield PROBLEM, Wording("{path} cannot be written. Run: chmod u+w {path}", path=path)
+        yield _problem("{path} cannot be written. Run: chmod u+w {path}", path=path)
     else:
-        yield (
-            OK,
-            Wording(
-                "{path} is intact, {st_size} MB.", path=path, st_size=f"{path.stat().st_size / 1000000:.1f}"
-            ),
+        yield _ok(
+            "{path} is intact, {st_size} MB.", path=path, st_size=f"{path.stat().st_size / 1000000:.1f}"
         )
         yield from _check_shared(path)
 
 
 def _check_shared(path: Path) -> Iterator[_Found]:
-    if (
-        os.name == "posix"
-        and path.stat().st_mode & stat.S_IROTH
-        and path.parent.stat().st_mode & stat.S_IXOTH
-    ):
-        yield (
-            NOTE,
-            Wording(
-                "{path} is readable by other users of this machine. To keep it private: chmod 600 {path}",
-                path=path,
-            ),
+    if os.name != "posix":
+        return
+    readable = path.stat().st_mode & stat.S_IROTH
+    reachable = path.parent.stat().st_mode & stat.S_IXOTH
+    if readable and reachable:
+        yield _note(
+            "{path} is readable by other users of this machine. To keep it private: chmod 600 {path}",
+            path=path,
         )
 
 
 def _check_gateway() -> Iterator[_Found]:
     holder = lock_holder(lock_path(database_path()))
     if holder is None:
-        yield OK, Wording("No gateway runs for this folder. Start one: thinkaloud serve")
+        yield _ok("No gateway runs for this folder. Start one: thinkaloud serve")
     elif holder.url:
-        yield OK, Wording("A gateway runs at {url}, process {pid}.", url=holder.url, pid=holder.pid)
+        yield _ok("A gateway runs at {url}, process {pid}.", url=holder.url, pid=holder.pid)
     else:
-        yield (
-            NOTE,
-            Wording("Process {pid} uses the database. Wait until it ends, or stop it.", pid=holder.pid),
-        )
+        yield _note("Process {pid} uses the database. Wait until it ends, or stop it.", pid=holder.pid)
 
 
 def _check_local_servers() -> Iterator[_Found]:
     providers = local_providers(load_catalog())
     answers = asyncio.run(connect_all(providers))
+    silent: list[str] = []
     for provider, answered in zip(providers, answers, strict=True):
         if answered:
-            yield OK, Wording("{name} answers at {base_url}.", name=provider.name, base_url=provider.base_url)
-    silent = [provider.name for provider, answered in zip(providers, answers, strict=True) if not answered]
+            yield _ok("{name} answers at {base_url}.", name=provider.name, base_url=provider.base_url)
+        else:
+            silent.append(provider.name)
     if silent:
-        yield (
-            NOTE,
-            Wording(
-                "Not running: {silent}. Start one to ask its models; base_url in your catalog.toml "
-                "sets another address.",
-                silent=", ".join(silent),
-            ),
+        yield _note(
+            "Not running: {silent}. Start one to ask its models; base_url in your catalog.toml "
+            "sets another address.",
+            silent=", ".join(silent),
         )
 
 
 def _check_packages() -> Iterator[_Found]:
     for extra in EXTRAS:
         if installed(extra):
-            yield OK, Wording("The extra [{extra}] is installed.", extra=extra)
+            yield _ok("The extra [{extra}] is installed.", extra=extra)
         else:
-            yield (
-                NOTE,
-                Wording(
-                    "The extra [{extra}] is not installed. Run: {command}",
-                    extra=extra,
-                    command=install_command(extra),
-                ),
+            yield _note(
+                "The extra [{extra}] is not installed. Run: {command}",
+                extra=extra,
+                command=install_command(extra),
             )
 
 
