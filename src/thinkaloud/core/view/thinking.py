@@ -195,6 +195,11 @@ class ThinkingView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     blocks: tuple[BlockView, ...] = ()
     steps: tuple[StepView, ...] = ()
 
+    @property
+    def open_states(self) -> list[OpenState]:
+        """How much is shown of the panel and of each thought."""
+        return [self.open, *(block.open for block in self.blocks)]
+
 
 def view(
     turn: Turn,

@@ -152,11 +152,11 @@ class ChatSession:
         for chat_turn in self.turns:
             thinking = view(chat_turn.turn, policy, choices=chat_turn.choices.current(policy))
             if thinking is not None:
-                states += [thinking.open, *(block.open for block in thinking.blocks)]
+                states += thinking.open_states
         for chat_turn in self.turns:
-            choices = toggle_all(states, range(len(chat_turn.turn.blocks)))
-            chat_turn.choices.current(policy).clear()
-            chat_turn.choices.current(policy).update(choices)
+            choices = chat_turn.choices.current(policy)
+            choices.clear()
+            choices.update(toggle_all(states, range(len(chat_turn.turn.blocks))))
 
     @property
     def waiting_calls(self) -> list[tuple[ChatTurn, Block]]:

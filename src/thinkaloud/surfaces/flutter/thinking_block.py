@@ -226,7 +226,7 @@ class KoderThinkingBlock(ft.Container):
 
     def open_states(self) -> list[OpenState]:
         """Return how much is shown of the panel and of each thought; empty without thinking."""
-        return [] if self.view is None else [self.view.open, *(block.open for block in self.view.blocks)]
+        return [] if self.view is None else self.view.open_states
 
     @property
     def motion_reduced(self) -> bool:

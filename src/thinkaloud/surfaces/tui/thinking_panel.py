@@ -2,6 +2,8 @@
 
 The panel draws a turn and changes nothing in it. The view decides words and states; a person's choices are
 kept here. Text that streams is appended to what is drawn; everything else is drawn from a new view.
+A header stands behind `▶` or `▼`; a bar with a summary has its chevron at the right edge. Below a header,
+text stands behind a gutter. A header in quotes has no icon.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,16 +15,52 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from thinkaloud.core.canon import Kind
 from thinkaloud.core.transcript import Turn
-from thinkaloud.core.view import PANEL, OpenState, Policy, ThinkingView, UserChoices, Words, tail, view
+from thinkaloud.core.view import (
+    PANEL,
+    HeaderStyle,
+    OpenState,
+    Policy,
+    ThinkingState,
+    ThinkingView,
+    UserChoices,
+    Words,
+    tail,
+    view,
+)
+from thinkaloud.core.view.labels import ICONS, TOOL_ICON
+from thinkaloud.core.view.plain import ASSISTANT_ICON, INDENT, MAX_INDENT_LEVELS, RESULT_ARROW
 from thinkaloud.core.view.state import hidden_reason
-from thinkaloud.surfaces.chat.panel_rows import PanelRow, ThoughtRow, panel_rows, text_after, toggled_choices
+from thinkaloud.surfaces.chat.panel_rows import (
+    SEPARATOR,
+    FooterRow,
+    HeaderRow,
+    MarkerRow,
+    NewestLineRow,
+    PanelRow,
+    PassageRow,
+    ThoughtRow,
+    panel_rows,
+    text_after,
+    toggled_choices,
+)
 from thinkaloud.surfaces.tui.text.line_view import LineView
-from thinkaloud.surfaces.tui.text.panel_sections import panel_sections
-from thinkaloud.surfaces.tui.text.sections import HeaderLine, NewestLine, Section, TextSection
+from thinkaloud.surfaces.tui.text.sections import HeaderLine, NewestLine, Section, Span, TextSection
 
 Clock = Callable[[], int | None]
 """Returns the present time in milliseconds, on the clock of the entries; None if it is unknown."""
+
+CLOSED, OPEN = "▶", "▼"
+BAR_CLOSED, BAR_OPEN = "›", "⌄"
+GUTTER = "│ "
+STATUS_ICONS = {
+    ThinkingState.THINKING: ICONS[ThinkingState.THINKING],
+    ThinkingState.DONE: "✓",
+    ThinkingState.ERROR: ICONS[ThinkingState.ERROR],
+    ThinkingState.INTERRUPTED: "■",
+}
+_KIND_ICONS = {Kind.TOOL_CALL: f"{TOOL_ICON} ", Kind.ASSISTANT_CALL: f"{ASSISTANT_ICON} "}
 
 
 class ThinkingPanel(LineView, can_focus=True):
@@ -82,8 +120,7 @@ class ThinkingPanel(LineView, can_focus=True):
         self._rows = []
         if self.view is not None:
             self._rows = panel_rows(self.view, self.policy, Words(self.locale))
-        sections = panel_sections(self._rows, self.policy, self._source)
-        self._source.forget_unused(sections)
+        sections = self._source.sections(self._rows, bar=self.policy.header is HeaderStyle.SUMMARY)
         self.display = bool(sections)
         self.replace_sections(sections)
         self._mark_current()
@@ -115,7 +152,7 @@ class ThinkingPanel(LineView, can_focus=True):
 
     def open_states(self) -> list[OpenState]:
         """Return how much is shown of the panel and of each thought; empty without thinking."""
-        return [] if self.view is None else [self.view.open, *(block.open for block in self.view.blocks)]
+        return [] if self.view is None else self.view.open_states
 
     # Acts of a person
 
@@ -126,7 +163,9 @@ class ThinkingPanel(LineView, can_focus=True):
     def action_move(self, step: int) -> None:
         """Make the next or previous header the current one; at the ends the parent scrolls."""
         keys = self._keys()
-        index = keys.index(self._current_key) + step if self._current_key in keys else 0
+        index = 0
+        if self._current_key in keys:
+            index = keys.index(self._current_key) + step
         if not 0 <= index < len(keys):
             raise SkipAction
         self._current_key = keys[index]
@@ -137,7 +176,9 @@ class ThinkingPanel(LineView, can_focus=True):
         offset = event.get_content_offset(self)
         selection = self.text_selection
         dragged = selection is not None and selection.start != selection.end
-        place = None if offset is None or dragged else self.section_at(offset.y + self.scroll_offset.y)
+        if offset is None or dragged:
+            return
+        place = self.section_at(offset.y + self.scroll_offset.y)
         if place is not None and place[0].key is not None:
             self._current_key = place[0].key
             self._toggle(place[0].key)
@@ -181,10 +222,38 @@ class _TurnText:
         self._sections: dict[tuple[object, ...], Section] = {}
         self._thoughts: dict[int, int] = {}  # the block of each section that grows, by the id of the section
 
-    def thought(self, row: ThoughtRow, prefix: str) -> Section:
-        """Return the section with the whole text of a thought, or the line for one that cannot be read."""
+    def sections(self, rows: list[PanelRow], *, bar: bool) -> list[Section]:
+        """Return the sections of a panel. A section with text is the same one while its text only grows."""
+        sections = [self._section(row, bar) for row in rows]
+        drawn = {id(section) for section in sections}
+        self._sections = {key: section for key, section in self._sections.items() if id(section) in drawn}
+        self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
+        return sections
+
+    def _section(self, row: PanelRow, bar: bool) -> Section:
+        match row:
+            case HeaderRow(key=key) if key == PANEL:
+                return _panel_header(row, bar)
+            case HeaderRow():
+                return _step_header(row)
+            case ThoughtRow():
+                return self._thought(row, _prefix(row.depth))
+            case NewestLineRow():
+                section = NewestLine(_prefix(row.depth), row.text)
+                if row.block is not None:  # else no thought streams, and the line stays
+                    self._thoughts[id(section)] = row.block
+                return section
+            case PassageRow():
+                prefix = _prefix(row.depth)
+                return self._passage(row.text, prefix, f"{prefix}{RESULT_ARROW} " if row.result else prefix)
+            case FooterRow():
+                return _footer(row, bar)
+            case MarkerRow():
+                return HeaderLine(Span(row.text, "header"), key=PANEL)
+
+    def _thought(self, row: ThoughtRow, prefix: str) -> Section:
         if hidden_reason(self._turn.blocks[row.block]):
-            return self.passage(row.text, prefix, prefix)
+            return self._passage(row.text, prefix, prefix)
         key = (row.block, prefix)
         section = self._sections.get(key)
         if not isinstance(section, TextSection):
@@ -193,14 +262,7 @@ class _TurnText:
         self._append(section, row.block)
         return section
 
-    def newest_line(self, number: int | None, text: str, prefix: str) -> Section:
-        """Return the newest line of a thought that streams, or another line if no thought does."""
-        section = NewestLine(prefix, text)
-        if number is not None:
-            self._thoughts[id(section)] = number
-        return section
-
-    def passage(self, text: str, prefix: str, first_prefix: str) -> Section:
+    def _passage(self, text: str, prefix: str, first_prefix: str) -> Section:
         """Return a section with a text that does not grow."""
         key = (text, prefix, first_prefix)
         section = self._sections.get(key)
@@ -225,12 +287,52 @@ class _TurnText:
                 changes.append((index, 0))
         return changes
 
-    def forget_unused(self, sections: list[Section]) -> None:
-        """Drop the sections that are not drawn."""
-        drawn = {id(section) for section in sections}
-        self._sections = {key: section for key, section in self._sections.items() if id(section) in drawn}
-        self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
-
     def _append(self, section: TextSection, number: int) -> int | None:
         text = text_after(self._turn.blocks[number], section.source_length)
         return section.append(text) if text else None
+
+
+def _footer(row: FooterRow, bar: bool) -> Section:
+    status = f"{STATUS_ICONS[row.status]} {row.status_text}" if row.status_text else ""
+    facts = SEPARATOR.join(fact for fact in (status, *row.facts) if fact)
+    return HeaderLine(Span(facts, _role(row.status) if bar else "header"))
+
+
+def _panel_header(row: HeaderRow, bar: bool) -> Section:
+    text = Span(f"{ICONS[row.status]} {row.line}", _role(row.status))
+    if bar:
+        if row.facts and row.status is ThinkingState.DONE:
+            done = f"{STATUS_ICONS[row.status]} {SEPARATOR.join(row.facts)}"
+            text = Span(f"{ICONS[row.status]} {row.label}{SEPARATOR}{done}", "header")
+        right = BAR_OPEN if row.expanded else BAR_CLOSED
+        return HeaderLine(text, badge=row.badge, right=right, key=PANEL)
+    chevron = Span(f"{_chevron(row.open)} ", "header")
+    if row.quoted:
+        return HeaderLine(chevron, Span(f'"{row.label}"', "header"), hint=row.hint, key=PANEL)
+    return HeaderLine(chevron, text, badge=row.badge, key=PANEL)
+
+
+def _step_header(row: HeaderRow) -> Section:
+    chevron = Span(f"{_indent(row.depth)}{_chevron(row.open)} ", "header")
+    if row.kind is None or row.kind is Kind.REASONING:
+        return HeaderLine(chevron, Span(row.line, _role(row.status)), key=row.key)
+    mark = "" if row.status is ThinkingState.DONE else f"{STATUS_ICONS[row.status]} "
+    name = Span(f"{mark}{_KIND_ICONS[row.kind]}{row.label}", _role(row.status))
+    given = Span(f"  {row.text}" if row.text else "", "quiet")
+    return HeaderLine(chevron, name, given, badge=row.duration, key=row.key)
+
+
+def _indent(depth: int) -> str:
+    return INDENT * min(depth, MAX_INDENT_LEVELS)
+
+
+def _prefix(depth: int) -> str:
+    return f"{_indent(depth)}{GUTTER}"
+
+
+def _chevron(state: OpenState) -> str:
+    return CLOSED if state is OpenState.COLLAPSED else OPEN
+
+
+def _role(status: ThinkingState) -> str:
+    return "error" if status is ThinkingState.ERROR else "header"
