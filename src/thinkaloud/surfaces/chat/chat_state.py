@@ -82,14 +82,17 @@ class ChatState:
         listed_before = self._listed
         rows, cursor = await self.backend.sessions(limit=SESSIONS_PER_PAGE)
         listed = {row.id for row in rows}
-        if not cursor:  # this is the whole list
-            self._gone |= listed_before - listed
-        self._listed = listed | self._listed if cursor else listed
         if not self.more_sessions and len(self.sessions) <= len(rows):
             self.more_sessions = cursor
-        kept = {} if not cursor else self.sessions
-        open_sessions = {key: chat for key, chat in self.sessions.items() if chat.running_turn is not None}
-        self._take_rows(rows, {**kept, **open_sessions})
+        if cursor:  # there are others, which stay
+            self._listed = self._listed | listed
+            self._take_rows(rows, self.sessions)
+            return
+        # This is the whole list. `_listed` may have changed while it was read.
+        self._gone |= listed_before - listed
+        self._listed = listed
+        running = {key: chat for key, chat in self.sessions.items() if chat.running_turn is not None}
+        self._take_rows(rows, running)
 
     async def load_more_sessions(self) -> None:
         """Read the next page of sessions, if there is one."""
@@ -97,8 +100,6 @@ class ChatState:
             rows, self.more_sessions = await self.backend.sessions(
                 after=self.more_sessions, limit=SESSIONS_PER_PAGE
             )
-            known = list(self.sessions.values())
-            self.sessions = {chat.info.id: chat for chat in known}
             for row in rows:
                 self.sessions.setdefault(row.id, ChatSession(row))
             self._listener.sessions_changed()
@@ -221,9 +222,13 @@ class ChatState:
             keys = [other.key for other in questions]
             if key not in keys:
                 return questions
+            changed = list(questions)
             index = keys.index(key)
-            changed = [] if question is None else [question]
-            return [*questions[:index], *changed, *questions[index + 1 :]]
+            if question is None:
+                del changed[index]
+            else:
+                changed[index] = question
+            return changed
 
         self._change_waiting(chat, change)
 

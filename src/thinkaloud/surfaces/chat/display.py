@@ -12,7 +12,7 @@ import msgspec
 from thinkaloud.core.canon import Wording, reason_of
 from thinkaloud.core.view import Policy, preset, read_policy
 from thinkaloud.core.view.translate import translate
-from thinkaloud.surfaces.chat.backend import DisplayPreferences, Responder, SessionInfo, TurnCost
+from thinkaloud.surfaces.chat.backend import DisplayPreferences, Responder, TurnCost
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.chat.screen_words import CHAT_TEXTS, ScreenWords, Texts
 from thinkaloud.surfaces.terminal import clean
@@ -74,16 +74,22 @@ class Display:
 
     def title(self, chat: ChatSession | None, answerer: Answerer) -> str:
         """Return the line at the top: the session, and who answers."""
-        info = SessionInfo(id="", title="") if chat is None else chat.info
-        who = answerer.agent or answerer.model or info.agent or self.model(chat, answerer)
-        parts = [clean(info.title) or self.words.text("untitled"), clean(who), answerer.thinking]
+        title = "" if chat is None else clean(chat.info.title)
+        who = clean(self.answerer_name(chat, answerer))
+        parts = [title or self.words.text("untitled"), who, answerer.thinking]
         return " · ".join(part for part in parts if part)
+
+    def answerer_name(self, chat: ChatSession | None, answerer: Answerer) -> str:
+        """Return who answers the next question: the chosen agent or model, else that of the session."""
+        session_agent = "" if chat is None else chat.info.agent
+        return answerer.agent or answerer.model or session_agent or self.model(chat, answerer)
 
     def model(self, chat: ChatSession | None, answerer: Answerer) -> str:
         """Return the model of the next question: the chosen, the session's, the last or the default."""
-        session_model = "" if chat is None else chat.info.model
-        last_model = chat.turns[-1].turn.model if chat is not None and chat.turns else ""
-        return answerer.model or session_model or last_model or self.default_model
+        if answerer.model or chat is None:
+            return answerer.model or self.default_model
+        last_model = chat.turns[-1].turn.model if chat.turns else ""
+        return chat.info.model or last_model or self.default_model
 
     def cost(self, cost: TurnCost) -> str:
         """Return what a turn used: tokens in and out, dollars, and the share of the context window."""

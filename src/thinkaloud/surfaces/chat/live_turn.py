@@ -58,13 +58,18 @@ class TurnChanges:
 
     def drawn(self, turn: Turn) -> None:
         """Forget the changes: the turn is on the screen as it is. Note which of its texts only grow."""
-        self.new_answer = []
         if self.turn_changed or not self._growing_thoughts:
-            with_words = [block for block in turn.blocks if not block.blank]
-            self._growing_thoughts = {block.number for block in with_words if _only_grows(block)}
-            texts = [block.number for block in with_words if block.kind is Kind.TEXT and block.parent is None]
-            self._last_text = texts[-1] if texts else None
-        self.thought_grew = self.turn_changed = self.text_changed = False
+            self._growing_thoughts = set()
+            self._last_text = None
+            for block in turn.blocks:
+                if not block.blank and _only_grows(block):
+                    self._growing_thoughts.add(block.number)
+                elif not block.blank and block.kind is Kind.TEXT and block.parent is None:
+                    self._last_text = block.number
+        self.new_answer = []
+        self.thought_grew = False
+        self.turn_changed = False
+        self.text_changed = False
 
 
 def _only_grows(block: Block) -> bool:

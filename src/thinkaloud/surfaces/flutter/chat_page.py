@@ -130,10 +130,12 @@ class ChatPage:
     def sessions_changed(self) -> None:
         """Draw the list of sessions, and the title."""
         words = self.display.words
-        shown = self.chat.info.id if self.chat else ""
+        shown, title = "", ""
+        if self.chat:
+            shown, title = self.chat.info.id, screen_line(self.chat.info.title)
         more = bool(self.state.more_sessions)
         self.frame.sidebar.show(self.state.sessions.values(), shown, words, more=more)
-        self.frame.top_bar.show(screen_line(self.chat.info.title) if self.chat else "", words)
+        self.frame.top_bar.show(title, words)
 
     async def _watch_gateway(self) -> None:
         while not self._flows.closed:
@@ -146,7 +148,9 @@ class ChatPage:
             if lost != self._gateway_lost:
                 self._gateway_lost = lost
                 self._show_lost()
-            for chat, chat_turn in [] if lost else self.state.unfollowed():
+            if lost:
+                continue
+            for chat, chat_turn in self.state.unfollowed():
                 self.run_flow(self.state.follow(chat, chat_turn))
 
     def _show_lost(self) -> None:
@@ -249,8 +253,7 @@ class ChatPage:
         """Show who answers, and whether a turn runs."""
         answerer = self.state.answerer
         words = self.display.words
-        session_agent = self.chat.info.agent if self.chat else ""
-        who = answerer.agent or answerer.model or session_agent or self.display.model(self.chat, answerer)
+        who = self.display.answerer_name(self.chat, answerer)
         effort = words.text(f"effort.{answerer.thinking}") if answerer.thinking in EFFORTS else ""
         running = self.chat is not None and self.chat.running_turn is not None
         name = " · ".join(part for part in (who, effort) if part)

@@ -102,7 +102,8 @@ class ApprovalCard(IsolatedControl, ft.Container):
     def show(self, waiting: list[tuple[ChatTurn, Block]], words: ScreenWords) -> None:
         """Show the first of the calls that wait; none hides the card."""
         self.visible = bool(waiting)
-        self._deny.content, self._run.content = words.text("approval.deny"), words.text("approval.run")
+        self._deny.content = words.text("approval.deny")
+        self._run.content = words.text("approval.run")
         before = self._asked
         self._asked = None
         if waiting:

@@ -68,22 +68,25 @@ class RowStyle:
 
     def inset(self, depth: int) -> ft.Padding:
         """Return the space before a row of this depth."""
-        start = INDENT * min(depth, MAX_DEPTH)
-        return ft.Padding(left=0 if self.rtl else start, right=start if self.rtl else 0, top=0, bottom=0)
+        left, right = self._sides(INDENT * min(depth, MAX_DEPTH))
+        return ft.Padding(left=left, right=right, top=0, bottom=0)
 
     def gutter(self, depth: int, content: ft.Control) -> ft.Container:
         """Return text behind a line that joins it with its header."""
-        side = ft.BorderSide(2, ft.Colors.OUTLINE_VARIANT)
-        start = 12
+        line = ft.BorderSide(2, ft.Colors.OUTLINE_VARIANT)
+        padding_left, padding_right = self._sides(12)
         inset = INDENT * min(depth, MAX_DEPTH) + 15
+        margin_left, margin_right = (0, inset) if self.rtl else (inset, 8)
         return ft.Container(
             content=content,
-            border=ft.Border(right=side) if self.rtl else ft.Border(left=side),
-            padding=ft.Padding(
-                left=0 if self.rtl else start, right=start if self.rtl else 0, top=2, bottom=2
-            ),
-            margin=ft.Margin(left=0 if self.rtl else inset, right=inset if self.rtl else 8, top=0, bottom=6),
+            border=ft.Border(right=line) if self.rtl else ft.Border(left=line),
+            padding=ft.Padding(left=padding_left, right=padding_right, top=2, bottom=2),
+            margin=ft.Margin(left=margin_left, right=margin_right, top=0, bottom=6),
         )
+
+    def _sides(self, start: int) -> tuple[int, int]:
+        """Return the space at the left and at the right, for space where a line starts."""
+        return (0, start) if self.rtl else (start, 0)
 
 
 class BreathingDot(ft.Container):
@@ -96,8 +99,12 @@ class BreathingDot(ft.Container):
 
     def breathe(self) -> None:
         """Change from dark to pale, or back."""
-        self.animate_opacity = None if self._style.reduced_motion else ft.Animation(900)
-        self.opacity = 1.0 if self._style.reduced_motion or self.opacity < 1 else 0.35
+        if self._style.reduced_motion:
+            self.animate_opacity = None
+            self.opacity = 1.0
+        else:
+            self.animate_opacity = ft.Animation(900)
+            self.opacity = 1.0 if self.opacity < 1 else 0.35
 
 
 class HeaderIcon(ft.Container):
@@ -225,9 +232,10 @@ class HeaderButton(ft.Container):
 
 def _chevron(row: HeaderRow, style: RowStyle) -> ft.IconData:
     if not style.bar:
-        return ft.Icons.EXPAND_LESS if row.open is not OpenState.COLLAPSED else ft.Icons.EXPAND_MORE
-    closed = ft.Icons.CHEVRON_LEFT if style.rtl else ft.Icons.CHEVRON_RIGHT
-    return ft.Icons.EXPAND_MORE if row.expanded else closed
+        return ft.Icons.EXPAND_MORE if row.open is OpenState.COLLAPSED else ft.Icons.EXPAND_LESS
+    if row.expanded:
+        return ft.Icons.EXPAND_MORE
+    return ft.Icons.CHEVRON_LEFT if style.rtl else ft.Icons.CHEVRON_RIGHT
 
 
 class NewestLineText(ft.Container):
@@ -325,7 +333,8 @@ class StatusAnnouncement(ft.Semantics):
 
     def show(self, view: ThinkingView | None, policy: Policy) -> None:
         """Announce what has changed since the last view."""
-        before, self._status = self._status, None if view is None else view.status
+        before = self._status
+        self._status = None if view is None else view.status
         if view is None or policy.live_region is LiveRegion.OFF:
             self.label = ""
         elif view.status is not ThinkingState.THINKING:
@@ -333,10 +342,13 @@ class StatusAnnouncement(ft.Semantics):
                 self._say(". ".join(part for part in (view.label, view.notice) if part))
         elif before is not ThinkingState.THINKING:
             self._say(view.label)
-        elif policy.live_region is LiveRegion.CONTENT and time.monotonic() - self._read_s >= READ_EVERY_S:
+        elif policy.live_region is LiveRegion.CONTENT and self._may_read():
             # Not the line of the panel: it stays while a call works, and was read when it was new.
             new_lines = [block.peek for block in view.blocks if block.peek]
             self._say(new_lines[-1] if new_lines else view.label)
+
+    def _may_read(self) -> bool:
+        return time.monotonic() - self._read_s >= READ_EVERY_S
 
     def _say(self, text: str) -> None:
         self.label = screen_line(text)

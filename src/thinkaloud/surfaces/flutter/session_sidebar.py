@@ -65,17 +65,22 @@ class SessionSidebar(IsolatedControl, ft.Container):
         The tile of a session stays the same control: its menu may be open while another session changes.
         """
         rows = [_row(chat, chat.info.id == shown, words) for chat in sessions]
-        if (rows, more, words.text("sessions")) == self._drawn:
+        title = words.text("sessions")  # it differs between languages
+        if (rows, more, title) == self._drawn:
             return
-        self._drawn = (rows, more, words.text("sessions"))
-        self._title.value = words.text("sessions")
+        self._drawn = (rows, more, title)
+        self._title.value = title
         self._new.name(words.text("key.new"))
         self._back.name(words.text("close"))
         self._more.content = words.text("sessions.more")
-        self._tiles = {row.id: self._tiles.get(row.id) or SessionTile(row.id, self._on_act) for row in rows}
+        tiles: dict[str, SessionTile] = {}
         for row in rows:
-            self._tiles[row.id].show(row, words)
-        self._list.controls = [*self._tiles.values(), *([self._more] if more else [])]
+            tiles[row.id] = self._tiles.get(row.id) or SessionTile(row.id, self._on_act)
+            tiles[row.id].show(row, words)
+        self._tiles = tiles
+        self._list.controls = list(tiles.values())
+        if more:
+            self._list.controls.append(self._more)
         self.send_changes()
 
 
@@ -119,7 +124,8 @@ class SessionTile(ft.Row):
         )
         self._semantics.selected = row.shown
         self._semantics.value = words.text(f"mark.{row.mark}") if row.mark else None
-        self._rename.content, self._delete.content = words.text("rename"), words.text("delete")
+        self._rename.content = words.text("rename")
+        self._delete.content = words.text("delete")
         self._menu.tooltip = words.text("more", name=row.title)
 
 

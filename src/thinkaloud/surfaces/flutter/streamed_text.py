@@ -156,7 +156,8 @@ class AnswerColumn(IsolatedControl, ft.Column):
         self._tail.value = value
         self.visible = True
         if self._mounted:
-            (self if whole else self._tail).update()
+            changed = self if whole else self._tail
+            changed.update()
 
     def _new_part(self) -> ft.Markdown:
         return ft.Markdown(
@@ -186,5 +187,6 @@ def part_end(text: str) -> int:
 def _closed_part(text: str, end: int) -> tuple[str, str]:
     """Cut a text. A code block that is cut is closed in the first part and opened again in the second."""
     first, rest = text[:end], text[end:]
-    fence = unclosed_fence(first)
-    return (f"{first}{fence}", f"{fence}\n{rest}") if fence else (first, rest)
+    if fence := unclosed_fence(first):
+        return f"{first}{fence}", f"{fence}\n{rest}"
+    return first, rest

@@ -74,6 +74,107 @@ Duration = float | timedelta | None
 PolicySettings = Policy | Mapping[str, object] | None
 
 
+class PanelColumn(ft.Column):
+    """The rows of a panel as controls, and what a screen reader is told of it.
+
+    A row that is the same in the next view keeps its control, so that focus and scroll position stay.
+    """
+
+    def __init__(self, on_press: Callable[[int], None]) -> None:
+        self.rows: list[PanelRow] = []
+        self.style = RowStyle("thinking", on_press)
+        self.announcement = StatusAnnouncement()
+        self._row_controls: dict[RowKey, ft.Control] = {}
+        self._top = ft.Column(spacing=0, tight=True)
+        self._body = ft.Column(spacing=0, tight=True, animate_size=MOTION)
+        super().__init__([self._top, self._body, self.announcement], spacing=0, tight=True)
+
+    def show(self, rows: list[PanelRow], turn: Turn) -> None:
+        """Show these rows of a turn."""
+        self.rows = rows
+        used: dict[RowKey, ft.Control] = {}
+        for row in rows:
+            key = _row_key(row, self.style)
+            control = self._row_controls.get(key)
+            if control is None:
+                control = self._new_control(row, turn)
+            else:
+                _show_row(control, row, turn)
+            used[key] = control
+        self._row_controls = used
+        # The header stays outside of the part whose size is animated.
+        headers = 1 if rows and isinstance(rows[0], HeaderRow) else 0
+        controls = list(used.values())
+        self._top.controls = controls[:headers]
+        self._body.controls = controls[headers:]
+        self._body.animate_size = None if self.style.reduced_motion else MOTION
+
+    def forget_rows(self) -> None:
+        """Make new controls for all rows when they are shown next."""
+        self._row_controls.clear()
+
+    def grow(self, turn: Turn, *, mounted: bool) -> None:
+        """Draw the text that was appended to thoughts; nothing else has changed."""
+        for row, control in zip(self.rows, self._row_controls.values(), strict=True):
+            match control, row:
+                case (_, ThoughtRow()):
+                    _show_row(control, row, turn)
+                case (NewestLineText(), NewestLineRow(block=int() as number)):
+                    control.line.value = screen_line(tail(last_text(turn.blocks[number], TAIL_SIZE)))
+                    if mounted:
+                        control.line.update()
+
+    def breathe(self) -> None:
+        """Move the dots of headers that run."""
+        for control in self._row_controls.values():
+            if isinstance(control, HeaderButton):
+                control.breathe()
+
+    def _new_control(self, row: PanelRow, turn: Turn) -> ft.Control:
+        match row:
+            case HeaderRow():
+                return HeaderButton(row, self.style)
+            case NewestLineRow():
+                return NewestLineText(row, self.style)
+            case PassageRow():
+                return PassageText(row, self.style)
+            case FooterRow():
+                return FooterLine(row, self.style)
+            case MarkerRow():
+                return MarkerButton(row, self.style)
+            case ThoughtRow():
+                running = turn.blocks[row.block].status is BlockStatus.RUNNING
+                text = ThoughtText(follow=turn.live and running)
+                text.append(_new_text(row, turn, 0))
+                framed = self.style.gutter(row.depth, text)
+                framed.data = text
+                return framed
+
+
+def _show_row(control: ft.Control, row: PanelRow, turn: Turn) -> None:
+    """Show another state of a row in its control."""
+    match control, row:
+        case (HeaderButton(), HeaderRow()):
+            control.show(row)
+        case (NewestLineText(), NewestLineRow()):
+            control.show(row)
+        case (PassageText(), PassageRow()):
+            control.show(row)
+        case (FooterLine(), FooterRow()):
+            control.show(row)
+        case (MarkerButton(), MarkerRow()):
+            control.show(row)
+        case (ft.Container(data=ThoughtText() as text), ThoughtRow()):
+            if new_text := _new_text(row, turn, text.source_length):
+                text.append(new_text)
+
+
+def _new_text(row: ThoughtRow, turn: Turn, start: int) -> str:
+    """Return the text of a thought that is not drawn yet, or the line that says why there is none."""
+    block = turn.blocks[row.block]
+    return row.text[start:] if hidden_reason(block) else text_after(block, start)
+
+
 class KoderThinkingBlock(ft.Container):
     """The thinking of one turn: a header, and below it as much of the thoughts and steps as is open.
 
@@ -111,13 +212,8 @@ class KoderThinkingBlock(ft.Container):
         self._turn_clock = TurnClock()
         self._clock = clock or self._now_ms
         self._user_choices = UserChoices()
-        self._rows: list[PanelRow] = []
-        self._row_controls: dict[RowKey, ft.Control] = {}
-        self._style = RowStyle("thinking", self._press)
-        self._top = ft.Column(spacing=0, tight=True)
-        self._body = ft.Column(spacing=0, tight=True, animate_size=MOTION)
-        self._announcement = StatusAnnouncement()
-        self.content = ft.Column([self._top, self._body, self._announcement], spacing=0, tight=True)
+        self._panel = PanelColumn(self._press)
+        self.content = self._panel
         self._frames = FrameTimer(self, self.flush)
         self._changes = TurnChanges(self.turn)
         self._take_content(content, duration)
@@ -157,7 +253,7 @@ class KoderThinkingBlock(ft.Container):
         """Draw another turn, or the same one after its text was changed and not only appended to."""
         require("turn", turn, Turn, "a Turn")
         self.turn = turn
-        self._row_controls.clear()
+        self._panel.forget_rows()
         self._changes = TurnChanges(turn)
         self.redraw()
 
@@ -168,7 +264,7 @@ class KoderThinkingBlock(ft.Container):
         elif self._changes.turn_changed:
             self.redraw()
         elif self._changes.thought_grew:
-            self._grow()
+            self._panel.grow(self.turn, mounted=self._frames.mounted)
         self._changes.drawn(self.turn)
 
     def redraw(self) -> None:
@@ -179,23 +275,13 @@ class KoderThinkingBlock(ft.Container):
         self._keep_time()
 
     def _draw_rows(self) -> None:
-        self._style.rtl = bool(self.rtl)
-        self._style.bar = self.policy.header is HeaderStyle.SUMMARY
-        self._body.animate_size = None if self._style.reduced_motion else MOTION
         self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
-        self._rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
-        used: dict[RowKey, ft.Control] = {}
-        for row in self._rows:
-            key = _row_key(row, self._style)
-            control = self._row_controls.get(key)
-            used[key] = self._new_control(row) if control is None else self._changed_control(control, row)
-        self._row_controls = used
-        controls = list(used.values())
-        with_panel_header = bool(self._rows) and isinstance(self._rows[0], HeaderRow)
-        self._top.controls = controls[: int(with_panel_header)]
-        self._body.controls = controls[int(with_panel_header) :]
-        self.visible = bool(self._rows)
-        self._announcement.show(self.view, self.policy)
+        rows = [] if self.view is None else panel_rows(self.view, self.policy, Words(self.locale))
+        self._panel.style.rtl = bool(self.rtl)
+        self._panel.style.bar = self.policy.header is HeaderStyle.SUMMARY
+        self._panel.show(rows, self.turn)
+        self._panel.announcement.show(self.view, self.policy)
+        self.visible = bool(rows)
 
     # What a person chose
 
@@ -231,11 +317,11 @@ class KoderThinkingBlock(ft.Container):
     @property
     def motion_reduced(self) -> bool:
         """Whether it opens and closes without a transition."""
-        return self._style.reduced_motion
+        return self._panel.style.reduced_motion
 
     def reduce_motion(self, reduced: bool) -> None:
         """Open and close without a transition. The platform's own setting is used unless this is called."""
-        self._style.reduced_motion = reduced
+        self._panel.style.reduced_motion = reduced
         self.redraw()
 
     # Flet
@@ -252,7 +338,7 @@ class KoderThinkingBlock(ft.Container):
 
     def before_update(self) -> None:
         """Mirror the rows if `rtl` was changed."""
-        if self._style.rtl is not bool(self.rtl):
+        if self._panel.style.rtl is not bool(self.rtl):
             self._draw_rows()
 
     async def _ask_for_motion(self) -> None:
@@ -260,7 +346,7 @@ class KoderThinkingBlock(ft.Container):
             return
         features = await ft.SemanticsService().get_accessibility_features()
         reduced = features.disable_animations or features.reduce_motion
-        if reduced and not self._style.reduced_motion and self._frames.mounted:
+        if reduced and not self._panel.style.reduced_motion and self._frames.mounted:
             self.reduce_motion(True)
 
     # Parts
@@ -296,7 +382,7 @@ class KoderThinkingBlock(ft.Container):
         return self._turn_clock.now_ms() if self.turn.live else None
 
     def _press(self, key: int) -> None:
-        choices = toggled_choices(self.view, self._rows, self.choices, key)
+        choices = toggled_choices(self.view, self._panel.rows, self.choices, key)
         self.replace_choices(choices)
         if self.on_toggle is not None:
             self.on_toggle(key, choices[key])
@@ -312,68 +398,9 @@ class KoderThinkingBlock(ft.Container):
     def _tick(self) -> bool:
         """Draw the time that has passed, and return whether the thinking goes on."""
         if self._thinking:
-            for control in self._row_controls.values():
-                if isinstance(control, HeaderButton):
-                    control.breathe()
+            self._panel.breathe()
             self.redraw()
         return self._thinking
-
-    def _new_control(self, row: PanelRow) -> ft.Control:
-        match row:
-            case HeaderRow():
-                return HeaderButton(row, self._style)
-            case NewestLineRow():
-                return NewestLineText(row, self._style)
-            case PassageRow():
-                return PassageText(row, self._style)
-            case FooterRow():
-                return FooterLine(row, self._style)
-            case MarkerRow():
-                return MarkerButton(row, self._style)
-            case ThoughtRow():
-                running = self.turn.blocks[row.block].status is BlockStatus.RUNNING
-                text = ThoughtText(follow=self.turn.live and running)
-                text.append(self._text_of(row, 0))
-                framed = self._style.gutter(row.depth, text)
-                framed.data = text
-                return framed
-
-    def _changed_control(self, control: ft.Control, row: PanelRow) -> ft.Control:
-        match control, row:
-            case (HeaderButton(), HeaderRow()):
-                control.show(row)
-            case (NewestLineText(), NewestLineRow()):
-                control.show(row)
-            case (PassageText(), PassageRow()):
-                control.show(row)
-            case (FooterLine(), FooterRow()):
-                control.show(row)
-            case (MarkerButton(), MarkerRow()):
-                control.show(row)
-            case (_, ThoughtRow()):
-                self._append_text(control, row)
-        return control
-
-    def _append_text(self, control: ft.Control, row: ThoughtRow) -> None:
-        text = control.data
-        assert isinstance(text, ThoughtText)
-        if more := self._text_of(row, text.source_length):
-            text.append(more)
-
-    def _text_of(self, row: ThoughtRow, start: int) -> str:
-        block = self.turn.blocks[row.block]
-        return row.text[start:] if hidden_reason(block) else text_after(block, start)
-
-    def _grow(self) -> None:
-        """Draw the text that was appended to thoughts; nothing else has changed."""
-        for row, control in zip(self._rows, self._row_controls.values(), strict=True):
-            match control, row:
-                case (_, ThoughtRow()):
-                    self._append_text(control, row)
-                case (NewestLineText(), NewestLineRow(block=int() as number)):
-                    control.line.value = screen_line(tail(last_text(self.turn.blocks[number], TAIL_SIZE)))
-                    if self._frames.mounted:
-                        control.line.update()
 
 
 ThinkingBlock = KoderThinkingBlock
