@@ -121,20 +121,29 @@ def parse(parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
     unknown option before the command would be reported as a command that is missing.
     """
     end = list(argv).index("--") if "--" in argv else len(argv)
-    before_command = list(takewhile(lambda word: word.startswith("-"), argv[:end]))
+    before_command = takewhile(_dashed, argv[:end])
     if unknown := [word for word in before_command if word not in parser._option_string_actions]:
         parser.error(parser._unknown_text(unknown))
-    literal_words = [_LITERAL + word if word.startswith("-") else word for word in argv[end + 1 :]]
-    options = parser.parse_args([*argv[:end], *literal_words])
+    words = list(argv[:end])
+    for word in argv[end + 1 :]:
+        words.append(_LITERAL + word if _dashed(word) else word)
+    options = parser.parse_args(words)
     for name, value in vars(options).items():
-        words = [_unmarked(word) for word in value] if isinstance(value, list) else _unmarked(value)
-        setattr(options, name, words)
+        setattr(options, name, _unmarked(value))
     return options
 
 
+def _dashed(word: str) -> bool:
+    return word.startswith("-")
+
+
 def _unmarked(value: Any) -> Any:
-    """Return a word without its mark, and any other value, such as a member of an enum, as it is."""
-    return value.removeprefix(_LITERAL) if isinstance(value, str) and value.startswith(_LITERAL) else value
+    """Return a word or a list of words without marks, and any other value as it is."""
+    if isinstance(value, list):
+        return [_unmarked(word) for word in value]
+    if isinstance(value, str) and value.startswith(_LITERAL):  # a member of an enum must stay one
+        return value.removeprefix(_LITERAL)
+    return value
 
 
 def with_suggestion(missing: Wording, name: str, known: Sequence[str], remedy: Wording) -> Wording:
@@ -214,22 +223,20 @@ class CommandNode:
     @property
     def children(self) -> dict[str, str]:
         """The commands below this one, with their summaries."""
-        return {
-            choice.dest: choice.help or ""
-            for action in self.words
-            if isinstance(action, argparse._SubParsersAction)
-            for choice in action._choices_actions
-        }
+        summaries: dict[str, str] = {}
+        for action in self.words:
+            if isinstance(action, argparse._SubParsersAction):
+                summaries |= {choice.dest: choice.help or "" for choice in action._choices_actions}
+        return summaries
 
     @property
     def word_choices(self) -> list[str]:
         """The values that words of this command may have, if they are limited."""
-        return [
-            str(choice)
-            for action in self.words
-            if not isinstance(action, argparse._SubParsersAction)
-            for choice in action.choices or ()
-        ]
+        choices: list[str] = []
+        for action in self.words:
+            if not isinstance(action, argparse._SubParsersAction):
+                choices += map(str, action.choices or ())
+        return choices
 
 
 def command_nodes(

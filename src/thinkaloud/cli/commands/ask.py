@@ -183,9 +183,11 @@ def _apply_settings(options: argparse.Namespace) -> None:
     config = user_config()
     if options.show_thinking is None:
         options.show_thinking = ShowThinking.SHOW if config.display.show_thinking else ShowThinking.HIDE
-    if not options.thinking and not options.agent and (level := config.text("thinking.level")):
-        # A setting for all models is a wish; only what was asked for here is worth an error.
-        options.thinking, options.on_thinking_unavailable = level, "warn"
+    level = config.text("thinking.level")
+    if level and not options.thinking and not options.agent:
+        options.thinking = level
+        # A setting holds for all models, also for those that cannot think; only an option is worth an error.
+        options.on_thinking_unavailable = "warn"
 
 
 def read_prompt(words: list[str]) -> str:
@@ -199,7 +201,9 @@ def read_prompt(words: list[str]) -> str:
     text = ""
     if STDIN in words or _stdin_holds_text():
         text = _read_stdin().decode(errors="replace")
-    parts = [part for part in (text.strip("\n") if question.strip() else text, question) if part.strip()]
+    if question.strip():
+        text = text.strip("\n")  # a blank line is put between them
+    parts = [part for part in (text, question) if part.strip()]
     if not parts:
         raise Refused(wording=_MISSING)
     return "\n\n".join(parts)

@@ -103,15 +103,22 @@ def _files(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield the files to read, and whether each was named. Others may be of no known format."""
     for name in names:
         path = Path(name)
+        matches: list[Path] = []
         if name != STDIN and path.is_dir():
-            yield from ((str(found), False) for found in _files_in(path))
-        elif name != STDIN and not path.exists() and (matches := sorted(glob.glob(name, recursive=True))):
-            # A pattern goes through links, and may reach a file by many of them.
-            for match in {Path(match).resolve(): match for match in reversed(matches)}.values():
-                paths = _files_in(Path(match)) if Path(match).is_dir() else (Path(match),)
-                yield from ((str(found), False) for found in paths)
-        else:
-            yield name, True
+            matches = [path]
+        elif name != STDIN and not path.exists():
+            matches = _matches(name)
+        if not matches:
+            yield name, True  # if it does not exist, reading it tells so
+        for match in matches:
+            for found in _files_in(match) if match.is_dir() else (match,):
+                yield str(found), False
+
+
+def _matches(pattern: str) -> list[Path]:
+    """Return each file and folder of a pattern once. It goes through links, and may reach one by many."""
+    matches = sorted(glob.glob(pattern, recursive=True))
+    return list({Path(match).resolve(): Path(match) for match in reversed(matches)}.values())
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -246,7 +253,8 @@ def _groups(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
     group: list[_Part] = []
     size = turns = 0
     for part in parts:
-        size, turns = size + part.size, turns + part.turns
+        size += part.size
+        turns += part.turns
         if group and (size > PART_BYTES or turns > PART_TURNS):
             yield group
             group, size, turns = [], part.size, part.turns
@@ -286,9 +294,11 @@ def _relative(record: SessionRecord, index: int, start: int) -> Exchange:
         key = record.exchanges[followed].key
         return msgspec.structs.replace(exchange, follows=UNSET, follows_key=key)
     if followed < 0:
-        return msgspec.structs.replace(exchange, follows=UNSET if index == start == 0 else -1)
-    relative = followed - start
-    return msgspec.structs.replace(exchange, follows=UNSET if followed == index - 1 else relative)
+        first = index == start == 0  # that it follows none is its default
+        return msgspec.structs.replace(exchange, follows=UNSET if first else -1)
+    if followed == index - 1:
+        return msgspec.structs.replace(exchange, follows=UNSET)
+    return msgspec.structs.replace(exchange, follows=followed - start)
 
 
 class _ImportProgress(ProgressLine):
@@ -308,16 +318,19 @@ def _print_report(report: FileReport) -> None:
     words = command_words()
     for session in report.sessions:
         print(session)
-    counts = [
-        words.text("import_conversations", n=report.conversations),
-        words.text("import_new", n=report.new),
-        *([words.text("import_grown", n=report.grown)] if report.grown else []),
-        words.text("import_turns", n=report.turns_added),
-        words.text("import_thoughts", n=report.thoughts),
-        words.text("import_calls", n=report.calls),
-    ]
+    counts = {
+        "import_conversations": report.conversations,
+        "import_new": report.new,
+        "import_grown": report.grown,
+        "import_turns": report.turns_added,
+        "import_thoughts": report.thoughts,
+        "import_calls": report.calls,
+    }
+    if not report.grown:  # seldom, so it is told only then
+        del counts["import_grown"]
+    parts = [words.text(key, n=count) for key, count in counts.items()]
     key = "import_planned" if report.dry_run else "imported"
-    print(words.text(key, name=one_line(report.file), counts=", ".join(counts)), file=sys.stderr)
+    print(words.text(key, name=one_line(report.file), counts=", ".join(parts)), file=sys.stderr)
     for item in report.unread[:_SHOWN_UNREAD]:
         text = words.text("import_unread", n=item.count, name=one_line(item.what), line=str(item.line))
         print(f"  {text}", file=sys.stderr)

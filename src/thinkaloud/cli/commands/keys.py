@@ -96,15 +96,17 @@ def _typed_key(prompt: str) -> str:
 
 def run_list(options: argparse.Namespace) -> int:
     """List the providers that need a key."""
-    for fault in dict.fromkeys(key_fault(row) for row in load_catalog().providers.values()):
+    providers = load_catalog().providers.values()
+    for fault in dict.fromkeys(map(key_fault, providers)):
         if fault:
             print_error(fault)
-    rows = [
-        {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
-        for provider in load_catalog().providers.values()
-        if provider.key
-        for source in [key_source(provider)]
-    ]
+    rows: list[dict[str, str | bool]] = []
+    for provider in providers:
+        if provider.key:
+            source = key_source(provider)
+            rows.append(
+                {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
+            )
     if options.json:
         print_json(rows)
         return EXIT_OK
@@ -130,12 +132,10 @@ def run_test(options: argparse.Namespace) -> int:
         raise Refused("No provider has a key. Store one: thinkaloud keys set PROVIDER")
     with progress(Wording("Asking {names}...", names=", ".join(provider.name for provider in providers))):
         results = asyncio.run(_test_all(providers))
-    print_columns(
-        [
-            (f"{provider.name}: {in_users_language(text)}",)
-            for provider, (_, text) in zip(providers, results, strict=True)
-        ]
-    )
+    rows = []
+    for provider, (_, text) in zip(providers, results, strict=True):
+        rows.append((f"{provider.name}: {in_users_language(text)}",))
+    print_columns(rows)
     return EXIT_OK if all(works for works, _ in results) else EXIT_FAILED
 
 

@@ -90,20 +90,24 @@ def run_route(options: argparse.Namespace) -> int:
     prepared = prepare(
         "", model=options.model, thinking=options.thinking, options=Options(catalog=load_catalog())
     )
-    route, ask = prepared.route, prepared.request.thinking
-    provider, fact = route.provider, route.model.fact
+    route = prepared.route
+    provider = route.provider
+    thinking = prepared.request.thinking
+    fact = route.model.fact
     rows = [
         ("provider", f"{provider.name}, {provider.base_url or 'no address set'}"),
         ("model", route.model_id),
         ("dialect", provider.dialect),
         ("key", _key_status(provider)),
-        ("thinking", _thinking_request(ask) or "as the model does by itself"),
-        *([("limit", f"{ask.max_tokens} tokens, thoughts included")] if ask.max_tokens else []),
-        ("goes back", _replayed_thoughts(route.replay)),
-        *(("why", reason) for reason in route.why),
-        *(("note", in_users_language(note)) for note in prepared.notes),
-        *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED_FACT else []),
+        ("thinking", _thinking_request(thinking) or "as the model does by itself"),
     ]
+    if thinking.max_tokens:
+        rows.append(("limit", f"{thinking.max_tokens} tokens, thoughts included"))
+    rows.append(("goes back", _replayed_thoughts(route.replay)))
+    rows += [("why", reason) for reason in route.why]
+    rows += [("note", in_users_language(note)) for note in prepared.notes]
+    if fact != ASSUMED_FACT:
+        rows.append(("as of", f"{fact.as_of}, {fact.source}"))
     for line in table_lines(rows, shutil.get_terminal_size().columns, header=False):
         print(line)
     return EXIT_OK
@@ -112,18 +116,24 @@ def run_route(options: argparse.Namespace) -> int:
 def _key_status(provider: Provider) -> str:
     if not provider.key:
         return "none needed"
-    return f"{'there' if has_key(provider) else 'missing'} ({provider.key})"
+    status = "there" if has_key(provider) else "missing"
+    return f"{status} ({provider.key})"
 
 
 def _thinking_request(ask: ThinkingParameters) -> str:
     """Return the thinking parameters in the words of `docs/reference/catalog.md`."""
-    parts = [f"{name} {value}" for name in ("mode", "effort", "level") if (value := getattr(ask, name))]
+    parts = []
+    for name in ("mode", "effort", "level"):
+        if value := getattr(ask, name):
+            parts.append(f"{name} {value}")
     if ask.budget_tokens is not None:
         parts.append(f"budget {ask.budget_tokens} tokens")
     if ask.toggle is not None:
         parts.append("on" if ask.toggle else "off")
     parts += [f"{name}={json.dumps(value)}" for name, value in ask.template]
-    return ", ".join([*parts, *([f"display {ask.display}"] if ask.display else [])])
+    if ask.display:
+        parts.append(f"display {ask.display}")
+    return ", ".join(parts)
 
 
 def _replayed_thoughts(replay: ReplayRow) -> str:
@@ -151,7 +161,10 @@ def _effort_ranges(efforts: Sequence[str]) -> str:
             runs[-1].append(effort)
         else:
             runs.append([effort])
-    return ", ".join(effort for run in runs for effort in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else run))
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else run
+    return ", ".join(parts)
 
 
 def _refresh(catalog: Catalog, name: str, *, write: bool) -> int:

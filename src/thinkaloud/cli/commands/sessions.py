@@ -152,7 +152,8 @@ async def _rename(client: GatewayClient, options: argparse.Namespace) -> int:
 
 
 async def _delete(client: GatewayClient, options: argparse.Namespace) -> int:
-    sessions = {session.id: session for session in [await find_session(client, n) for n in options.sessions]}
+    found = [await find_session(client, name) for name in options.sessions]
+    sessions = {session.id: session for session in found}  # one may have been named twice
     if not options.yes:
         titles = "; ".join(f"{short_id(row.id)} {one_line(row.title)}".strip() for row in sessions.values())
         raise Refused(
@@ -188,10 +189,11 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
 
 def _snippet(hit: FoundText) -> str:
     """Return the snippet in one line, with the words in bold."""
-    parts, end = [], 0
+    parts = []
+    end = 0
     for first, last in hit.marks:
-        parts += [_spaced(hit.snippet[end:first])]
-        parts += [marked_bold(_spaced(hit.snippet[first:last]))]
+        parts.append(_spaced(hit.snippet[end:first]))
+        parts.append(marked_bold(_spaced(hit.snippet[first:last])))
         end = last
     return "".join([*parts, _spaced(hit.snippet[end:])]).strip()
 
@@ -231,9 +233,8 @@ def _form_of(path: Path) -> str:
 def _write_new(path: Path, text: str) -> None:
     """Write a file that only its owner can read. A file that exists is not replaced."""
     try:
-        with open(
-            os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8", newline=""
-        ) as file:
+        number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(number, "w", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
         raise Refused("{path} exists already. Choose another name, or remove it.", path=path) from None

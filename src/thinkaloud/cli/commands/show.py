@@ -21,8 +21,7 @@ from thinkaloud.cli.output.console import (
 )
 from thinkaloud.cli.output.follow import follow_printed
 from thinkaloud.cli.output.words import command_words
-from thinkaloud.core.canon import Entry
-from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.transcript import fold_entries
 from thinkaloud.core.view import Words
 from thinkaloud.surfaces.chat.backend import PastTurn
 from thinkaloud.surfaces.plain import ShowThinking
@@ -75,9 +74,11 @@ async def _show(client: GatewayClient, options: argparse.Namespace) -> int:
         info = await find_turn(client, options.name)
         session, only_turn = info.session, info.id
     else:
-        session, only_turn = (await find_session(client, options.name)).id, ""
-    shown = await client.turns(session, branch=only_turn)
-    turns = [turn for turn in shown if turn.id == only_turn or not only_turn]
+        found = await find_session(client, options.name)
+        session, only_turn = found.id, ""
+    turns = await client.turns(session, branch=only_turn)
+    if only_turn:
+        turns = [turn for turn in turns if turn.id == only_turn]
     if options.json:
         print_json({"session": session, "turns": [_turn_json(turn) for turn in turns]})
         return EXIT_OK
@@ -93,15 +94,8 @@ def _turn_json(turn: PastTurn) -> dict[str, object]:
         "state": turn.state,
         "agent": turn.agent_name,
         "versions": turn.versions,
-        **turn_as_json(_folded(turn.entries)),
+        **turn_as_json(fold_entries(turn.entries)),
     }
-
-
-def _folded(entries: tuple[Entry, ...]) -> Turn:
-    turn = Turn()
-    for entry in entries:
-        apply(turn, entry)
-    return turn
 
 
 def _print_turn(turn: PastTurn, options: argparse.Namespace, prompts_to: TextIO) -> None:

@@ -116,21 +116,19 @@ class _ModelList(msgspec.Struct):
 
     def choices(self) -> list[Responder]:
         """Return the models: first those that are ready, then those of local servers, then the others."""
-        ready = {
-            row.name
-            for row in self.providers
-            if row.has_key and (not row.local or row.name == BUILTIN_PROVIDER)
-        }
-        local = {row.name for row in self.providers if row.local} - ready
-        return [
-            *(_choice(row) for row in self.models if ready.intersection(row.providers)),
-            *(
-                _choice(row, unchecked=local.intersection(row.providers))
-                for row in self.models
-                if row.has_key and not ready.intersection(row.providers)
-            ),
-            *(_choice(row) for row in self.models if not row.has_key),
-        ]
+        local = {row.name for row in self.providers if row.local and row.name != BUILTIN_PROVIDER}
+        ready = {row.name for row in self.providers if row.has_key} - local
+        ready_models: list[Responder] = []
+        local_models: list[Responder] = []
+        others: list[Responder] = []
+        for row in self.models:
+            if ready.intersection(row.providers):
+                ready_models.append(_choice(row))
+            elif row.has_key:
+                local_models.append(_choice(row, unchecked=local.intersection(row.providers)))
+            else:
+                others.append(_choice(row))
+        return [*ready_models, *local_models, *others]
 
 
 class _Agent(msgspec.Struct):

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 import msgspec
@@ -27,8 +28,11 @@ _MAX_PORT = 65_535
 
 def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
     """Yield the bytes of a file as they arrive, or in chunks of `size`; `-` is standard input."""
-    with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:
-        while chunk := file.read(size) if size else file.read1(READ_SIZE_BYTES):
+    source = 0 if name == STDIN else name
+    with open(source, "rb", closefd=name != STDIN) as file:
+        # `read1` returns what is there; `read` waits until it has so many bytes.
+        read = partial(file.read, size) if size else partial(file.read1, READ_SIZE_BYTES)
+        while chunk := read():
             yield chunk
 
 

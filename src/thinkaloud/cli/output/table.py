@@ -8,7 +8,8 @@ nothing is wrapped. No line ends with spaces.
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import TextIO
 
 from thinkaloud.cli.output.console import colours_wanted, in_users_language
@@ -32,9 +33,10 @@ _MARKS = re.compile(f"[{BOLD_START}{BOLD_END}]")
 
 def print_columns(rows: Sequence[Row], header: Sequence[Wording] = ()) -> None:
     """Print a table, below a header if there is one; in a terminal, it fits the width."""
-    header_rows = [tuple(map(in_users_language, header))] if header else []
     bold = colours_wanted(_output())
-    for line in table_lines([*header_rows, *rows], terminal_columns(), header=bool(header)):
+    if header:
+        rows = [[in_users_language(name) for name in header], *rows]
+    for line in table_lines(rows, terminal_columns(), header=bool(header)):
         print(_with_bold(line) if bold else _MARKS.sub("", line))
 
 
@@ -55,21 +57,34 @@ def marked_bold(text: str) -> str:
 
 def table_lines(rows: Sequence[Row], columns: int | None, *, header: bool = True) -> list[str]:
     """Return the lines of a table for so many columns of a terminal; None does not limit them."""
-    cells = [[_clean_marked(cell) for cell in row] for row in rows]
-    widths = [max(_width(row[index]) for row in cells) for index in range(len(cells[0]))]
+    cleaned = [_clean_row(row) for row in rows]
+    widths = _widest(cleaned, _width)
     if columns is not None and _total(widths) > columns:
-        least = [max(_word_room(row[index]) for row in cells) for index in range(len(widths))]
+        least = _widest(cleaned, _word_room)
         if _total(least) > columns:
-            return _list_lines(cells, columns, header=header)
+            return _list_lines(cleaned, columns, header=header)
         widths = _shrunk(widths, least, columns - len(_GAP) * (len(widths) - 1))
-    return [line for row in cells for line in _row_lines(row, widths)]
+    lines: list[str] = []
+    for row in cleaned:
+        lines += _row_lines(row, widths)
+    return lines
+
+
+def _clean_row(row: Row) -> Row:
+    return [_clean_marked(cell) for cell in row]
 
 
 def _clean_marked(cell: str) -> str:
     """Return a clean cell; the marks for bold stay, which `clean` would remove."""
     parts = re.split(f"([{BOLD_START}{BOLD_END}])", cell)
-    cleaned = (part if _MARKS.fullmatch(part) else clean(part).replace("\n", " ") for part in parts)
-    return "".join(cleaned)
+    for index in range(0, len(parts), 2):  # the marks stand at the odd places
+        parts[index] = clean(parts[index]).replace("\n", " ")
+    return "".join(parts)
+
+
+def _widest(rows: Sequence[Row], measure: Callable[[str], int]) -> list[int]:
+    """Return the widest cell of each column."""
+    return [max(map(measure, cells)) for cells in zip(*rows, strict=True)]
 
 
 def _total(widths: Sequence[int]) -> int:
@@ -89,25 +104,28 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
 def _row_lines(cells: Row, widths: Sequence[int]) -> list[str]:
     wrapped = [wrapped_cell(cell, width) for cell, width in zip(cells, widths, strict=True)]
     lines = []
-    for number in range(max(map(len, wrapped))):
-        parts = [cell[number] if number < len(cell) else "" for cell in wrapped]
-        padded = (part + " " * (width - _width(part)) for part, width in zip(parts, widths, strict=True))
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        padded = [part + " " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)]
         lines.append(_GAP.join(padded).rstrip())
     return lines
 
 
 def _list_lines(rows: Sequence[Row], columns: int, *, header: bool) -> list[str]:
     """Return each row as its first cell, and below it the names and values of the others."""
-    names = rows[0][1:] if header else [""] * (len(rows[0]) - 1)
-    margin = max(map(_width, names), default=0) + 2 * len(_GAP) if header else len(_GAP)
+    starts = [""] * (len(rows[0]) - 1)
+    margin = len(_GAP)
+    if header:
+        starts = [f"{_GAP}{name}" for name in rows[0][1:]]
+        margin += max(map(_width, starts), default=margin)
+        rows = rows[1:]
     lines: list[str] = []
-    for first, *others in rows[1:] if header else rows:
+    for first, *others in rows:
         lines += [part.rstrip() for part in wrapped_cell(first, columns)]
-        for name, cell in zip(names, others, strict=True):
-            start = f"{_GAP}{name}" if header else ""
+        for name, cell in zip(starts, others, strict=True):
+            start = name
             for part in wrapped_cell(cell, max(1, columns - margin)):
                 lines.append(f"{start}{' ' * (margin - _width(start))}{part}".rstrip())
-                start = ""
+                start = ""  # the name stands before the first line only
     return lines
 
 
