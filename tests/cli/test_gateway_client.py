@@ -1,6 +1,7 @@
 """The client of a gateway: every method of a backend, its errors, and streams over bad connections."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -227,8 +228,11 @@ async def test_lost_gateway_of_another_command_names_the_cause() -> None:
 
     server = await asyncio.start_server(break_off, "127.0.0.1", 0)
     address = GatewayAddress(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    async with server, GatewayConnection(FixedLocator(address, moving=True)) as connection:
-        with pytest.raises(BackendUnreachable, match=r"command that ran the gateway has ended.*ask -c"):
+    async with server:
+        with (
+            closing(GatewayConnection(FixedLocator(address, moving=True))) as connection,
+            pytest.raises(BackendUnreachable, match=r"command that ran the gateway has ended.*ask -c"),
+        ):
             await connection.send("GET", "/api/sessions")
 
 

@@ -183,9 +183,11 @@ def _argparse_plural(one: str, many: str, count: int) -> str:
 vars(argparse).update(_=_argparse_text, ngettext=_argparse_plural)
 
 
-def add_actions(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:
+def add_actions(
+    parser: argparse.ArgumentParser, *, required: bool = True
+) -> Callable[..., argparse.ArgumentParser]:
     """Return a function that adds an action to a command: its name, summary, description and function."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(title="actions", required=required, metavar="ACTION")
 
     def add_action(
         name: str, summary: str, description: str, run: Callable[[argparse.Namespace], int]

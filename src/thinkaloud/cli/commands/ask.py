@@ -12,7 +12,9 @@ from thinkaloud.cli.gateway_client.find import LATEST
 from thinkaloud.cli.output.console import (
     SHOW_KEY,
     STDIN,
+    add_agent_option,
     add_language_option,
+    add_thinking_option,
     invalid_value,
     not_utf8_text,
     positive,
@@ -39,9 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="PROMPT",
         help="the prompt, quoted or not; text from standard input is put before it",
     )
-    add_option(
-        "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
-    )
+    add_agent_option(parser)
     add_option(
         "-m",
         "--model",
@@ -50,9 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a model, or provider/model (default: the agent's model, else THINKALOUD_MODEL, else your "
         "setting, else builtin/solver)",
     )
-    add_option(
-        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
-    )
+    add_thinking_option(parser)
     add_option("--system", default="", metavar="S", help="the system prompt")
     add_option(
         "--max-tokens", type=positive, metavar="N", help="token limit of the answer, thoughts included"

@@ -13,7 +13,13 @@ import msgspec
 
 from thinkaloud.cli.gateway_client import add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway_client.find import LATEST, find_session
-from thinkaloud.cli.output.console import EXIT_OK, chosen_colours, fill_help
+from thinkaloud.cli.output.console import (
+    EXIT_OK,
+    add_agent_option,
+    add_thinking_option,
+    chosen_colours,
+    fill_help,
+)
 from thinkaloud.cli.settings import model_name, user_config
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.user_files import home_folder, locked_folder, replace_file
@@ -87,12 +93,8 @@ def add_chat_options(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="the model that answers (default: the session's, else yours)",
     )
-    add_option(
-        "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
-    )
-    add_option(
-        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
-    )
+    add_agent_option(parser)
+    add_thinking_option(parser)
     sessions = parser.add_mutually_exclusive_group()
     sessions.add_argument(
         "-c", "--continue", dest="continue_last", action="store_true", help="show the session used last"

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from thinkaloud.cli.output.console import EXIT_OK, read_bytes
+from thinkaloud.cli.output.console import EXIT_OK, add_thinking_option, read_bytes
 from thinkaloud.cli.settings import model_name
 from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
 from thinkaloud.client.user_catalog import load_catalog
@@ -21,9 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--model", default="", metavar="M", help="the model for the next request (default: THINKALOUD_MODEL)"
     )
-    add_option(
-        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
-    )
+    add_thinking_option(parser)
     add_option(
         "--mode",
         type=ContextMode,

@@ -8,7 +8,14 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
-from thinkaloud.cli.output.console import EXIT_OK, add_json_option, in_users_language, print_json, progress
+from thinkaloud.cli.output.console import (
+    EXIT_OK,
+    add_json_option,
+    add_thinking_option,
+    in_users_language,
+    print_json,
+    progress,
+)
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import print_columns, table_lines
 from thinkaloud.client.http import Client
@@ -57,9 +64,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 def add_route(parser: argparse.ArgumentParser) -> None:
     """Add the options of `route`."""
     parser.add_argument("model", metavar="MODEL", help="a model, or provider/model")
-    parser.add_argument(
-        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
-    )
+    add_thinking_option(parser)
     parser.set_defaults(run=run_route)
 
 

@@ -14,6 +14,7 @@ from thinkaloud.cli.output.console import EXIT_OK, STDIN, add_json_option, posit
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import marked_bold, print_columns
 from thinkaloud.cli.output.words import command_words
+from thinkaloud.cli.parser import add_actions
 from thinkaloud.core.canon import Refused, Wording, reason_of
 from thinkaloud.core.export import ThinkingStyle
 from thinkaloud.surfaces.chat.backend import FoundText
@@ -42,25 +43,23 @@ def run_with_gateway(command: GatewayCommand) -> Callable[[argparse.Namespace], 
 def add_sessions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sessions`."""
     _add_list_options(parser)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION")
-    list_parser = actions.add_parser("list", help="list sessions", description="List sessions.")
-    _add_list_options(list_parser)
-    rename_parser = actions.add_parser(
-        "rename", help="change the title", description="Change the title of a session."
+    parser.set_defaults(run=run_with_gateway(_list))
+    add_action = add_actions(parser, required=False)  # without one, the sessions are listed
+    _add_list_options(add_action("list", "list sessions", "List sessions.", run_with_gateway(_list)))
+    rename_parser = add_action(
+        "rename", "change the title", "Change the title of a session.", run_with_gateway(_rename)
     )
     _add_session_argument(rename_parser)
     rename_parser.add_argument("title", nargs="+", metavar="TITLE", help="the new title, quoted or not")
     add_server_options(rename_parser)
-    rename_parser.set_defaults(run=run_with_gateway(_rename))
-    delete_parser = actions.add_parser(
-        "delete", help="delete sessions", description="Delete sessions and all in them."
+    delete_parser = add_action(
+        "delete", "delete sessions", "Delete sessions and all in them.", run_with_gateway(_delete)
     )
     delete_parser.add_argument(
         "sessions", nargs="+", metavar="SESSION", help="an id, the beginning of one, or `latest`"
     )
     delete_parser.add_argument("--yes", action="store_true", help="confirm; without it nothing is deleted")
     add_server_options(delete_parser)
-    delete_parser.set_defaults(run=run_with_gateway(_delete))
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +115,6 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
     )
     add_json_option(parser, "a list of sessions")
     add_server_options(parser)
-    parser.set_defaults(run=run_with_gateway(_list))
 
 
 def _add_session_argument(parser: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from thinkaloud.cli.database import database_url, open_home_database
 from thinkaloud.cli.output.console import EXIT_OK, add_json_option, print_json
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import print_columns
+from thinkaloud.cli.parser import add_actions
 from thinkaloud.cli.settings import database_path, user_agents
 from thinkaloud.core.canon import Refused, ThinkaloudError
 
@@ -44,43 +45,40 @@ DatabaseCommand = Callable[["Connection", argparse.Namespace], CommandOutput]
 
 def add_users(parser: argparse.ArgumentParser) -> None:
     """Add the options of `users`."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    add_parser = actions.add_parser("add", help="add a user", description="Add a user to a workspace.")
+    add_action = add_actions(parser)
+    add_parser = add_action("add", "add a user", "Add a user to a workspace.", _command(_add_user))
     add_parser.add_argument("name", metavar="NAME", help="the name: letters, digits and . _ - @")
     add_parser.add_argument(
         "--workspace", default="default", metavar="W", help="created if it does not exist (default: default)"
     )
-    add_parser.set_defaults(run=_command(_add_user))
-    join_parser = actions.add_parser(
+    join_parser = add_action(
         "join",
-        help="add a user to another workspace",
-        description="Add a user to another workspace. They stay in their other workspaces.",
+        "add a user to another workspace",
+        "Add a user to another workspace. They stay in their other workspaces.",
+        _command(_join_workspace),
     )
     join_parser.add_argument("name", metavar="NAME", help="the user; local is the user of this machine")
     join_parser.add_argument("--workspace", required=True, metavar="W", help="created if it does not exist")
-    join_parser.set_defaults(run=_command(_join_workspace))
-    list_parser = actions.add_parser(
-        "list", help="list all users", description="List all users, one per line."
-    )
+    list_parser = add_action("list", "list all users", "List all users, one per line.", _command(_list_users))
     add_json_option(list_parser, "a list of users")
-    list_parser.set_defaults(run=_command(_list_users))
-    _add_thinking(actions)
-    remove_parser = actions.add_parser(
+    thinking_parser = add_action(
+        "thinking",
+        "set what a user may see of the thinking",
+        "Set or list what a user may see of the thinking of agents, live and stored.",
+        _command(_thinking_rules),
+    )
+    _add_thinking_options(thinking_parser)
+    remove_parser = add_action(
         "remove",
-        help="remove a user and their data",
-        description="Remove a user with their tokens, sessions and agents. This cannot be undone.",
+        "remove a user and their data",
+        "Remove a user with their tokens, sessions and agents. This cannot be undone.",
+        _command(_remove_user, deletes=True),
     )
     remove_parser.add_argument("name", metavar="NAME", help="the user")
     remove_parser.add_argument("--yes", action="store_true", help="confirm; without it nothing is removed")
-    remove_parser.set_defaults(run=_command(_remove_user, deletes=True))
 
 
-def _add_thinking(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = actions.add_parser(
-        "thinking",
-        help="set what a user may see of the thinking",
-        description="Set or list what a user may see of the thinking of agents, live and stored.",
-    )
+def _add_thinking_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the user")
     parser.add_argument(
         "--show",
@@ -91,31 +89,36 @@ def _add_thinking(actions: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--agent", default="", metavar="ID", help="only for this agent (default: all agents and models)"
     )
     add_json_option(parser, "a list of rules; the agent of the rule for all agents is null")
-    parser.set_defaults(run=_command(_thinking_rules))
 
 
 def add_tokens(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tokens`."""
-    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    create_parser = actions.add_parser(
-        "create", help="create a token", description="Create a token for a user. It is shown once, on stdout."
+    add_action = add_actions(parser)
+    create_parser = add_action(
+        "create",
+        "create a token",
+        "Create a token for a user. It is shown once, on stdout.",
+        _command(_create_token),
     )
     create_parser.add_argument("user", metavar="USER", help="the user; local is the user of this machine")
     create_parser.add_argument(
         "--name", default="", metavar="N", help="a label, to recognize the token in lists"
     )
-    create_parser.set_defaults(run=_command(_create_token))
-    list_parser = actions.add_parser(
-        "list", help="list a user's tokens", description="List the tokens of a user, without their secrets."
+    list_parser = add_action(
+        "list",
+        "list a user's tokens",
+        "List the tokens of a user, without their secrets.",
+        _command(_list_tokens),
     )
     list_parser.add_argument("user", metavar="USER", help="the user")
     add_json_option(list_parser, "a list of tokens, without their secrets")
-    list_parser.set_defaults(run=_command(_list_tokens))
-    revoke_parser = actions.add_parser(
-        "revoke", help="revoke a token", description="Revoke a token immediately. This cannot be undone."
+    revoke_parser = add_action(
+        "revoke",
+        "revoke a token",
+        "Revoke a token immediately. This cannot be undone.",
+        _command(_revoke_token),
     )
     revoke_parser.add_argument("id", metavar="ID", help="the id that `thinkaloud tokens list` shows: tok_...")
-    revoke_parser.set_defaults(run=_command(_revoke_token))
 
 
 def _add_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -178,13 +177,10 @@ class GatewayClient:
         return cls(FixedLocator(address), address=address.url, workspace=workspace)
 
     async def __aenter__(self) -> Self:
-        await self.connection.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.connection.__aexit__(kind, error, trace)
+    async def __aexit__(self, *_: object) -> None:
+        self.connection.close()
 
     async def sessions(self, *, after: str = "", limit: int = 50) -> tuple[list[SessionInfo], str]:
         """Return a page of sessions, the most recently used first, and the cursor of the next page."""

@@ -7,8 +7,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -93,7 +92,7 @@ class _ErrorBody(msgspec.Struct):
 
 
 class GatewayConnection:
-    """Sends requests to a gateway. Open it with `async with`."""
+    """Sends requests to a gateway."""
 
     def __init__(self, locator: GatewayLocator, *, workspace: str = "") -> None:
         if not workspace.isprintable():
@@ -104,14 +103,9 @@ class GatewayConnection:
         self._headers = {"Thinkaloud-Workspace": workspace} if workspace else {}
         self._http = HttpTransport()
 
-    async def __aenter__(self) -> Self:
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.__aexit__(kind, error, trace)
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
 
     async def fetch(self, path: str, kind: type[T], **query: str | int) -> T:
         """Return the body of a GET request."""

@@ -7,7 +7,6 @@ a gateway inside this process and one elsewhere are asked by the same client.
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import quote, urlencode
 
@@ -76,17 +75,13 @@ class GatewayResponse(Protocol):
 
 
 class HttpTransport:
-    """Sends requests over HTTP. Open it with `async with`."""
+    """Sends requests over HTTP."""
 
     def __init__(self) -> None:
         self._pool: ConnectionPool | None = None
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close all connections."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -208,9 +203,7 @@ class InsideTransport:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_LEAVE_TIMEOUT_S)
         for task in self._tasks:

@@ -216,6 +216,20 @@ def add_json_option(parser: argparse.ArgumentParser, shape: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print JSON: {shape}")
 
 
+def add_thinking_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--thinking`, which every command with a request has."""
+    parser.add_argument(
+        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
+    )
+
+
+def add_agent_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--agent`, which every command that asks has."""
+    parser.add_argument(
+        "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
+    )
+
+
 def add_language_option(parser: argparse.ArgumentParser) -> None:
     """Add `--lang`, which every command with localized output has."""
     option = parser.add_argument(
