@@ -29,16 +29,7 @@ for (const path of [...KNOWN, ...WIRE.map((name) => `../src/${name}.ts`)]) {
 }
 
 // The fields of a provider's JSON are read by these names.
-const PROVIDERS = [
-  "anthropic",
-  "detect",
-  "errors",
-  "gemini",
-  "ollama",
-  "openai-chat",
-  "openai-responses",
-  "partial-call",
-];
+const PROVIDERS = ["anthropic", "errors", "gemini", "ollama", "openai-chat", "openai-responses", "reader"];
 for (const path of PROVIDERS.map((name) => `../src/sources/providers/${name}.ts`)) {
   const fields = new Set(Array.from(read(path).matchAll(/\.(\w+)\b(?!\()/g), ([, name]) => name));
   const clashes = NAMES.filter((name) => fields.has(name));

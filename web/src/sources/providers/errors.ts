@@ -14,11 +14,8 @@ type CodeAndMessage = [code: string, message: string];
 /** Whether an `error` field has an error: anything that is not empty, or a number as high as an HTTP status. */
 export function hasError(error: unknown): boolean {
   if (typeof error === "number") return /^\d{3}$/.test(String(error));
-  return typeof error === "string"
-    ? error !== ""
-    : isObject(error) || Array.isArray(error)
-      ? text(error) !== ""
-      : false;
+  // `text` is empty for an empty object and an empty list; `true` and `false` say nothing.
+  return typeof error !== "boolean" && text(error) !== "";
 }
 
 /** The code and the message of an error of any shape; without a message, its JSON. */
