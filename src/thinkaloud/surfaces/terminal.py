@@ -131,7 +131,9 @@ class LineWrapper:
     def feed(self, text: str) -> str:
         """Return the text that can be written; an incomplete last word is held back."""
         parts = _WRAP_PARTS.findall(self._pending + text)
-        self._pending = parts.pop() if parts and not _PART_END.search(parts[-1]) else ""
+        self._pending = ""
+        if parts and not _PART_END.search(parts[-1]):
+            self._pending = parts.pop()
         return "".join(map(self._place_part, parts))
 
     def flush(self) -> str:

@@ -152,7 +152,8 @@ class _PanelRows:
         text = ""
         if self._bar:
             label = line.removesuffix(f"{SEPARATOR}{view.label}")
-            facts = (view.label,) if label != line and view.open is not OpenState.EXPANDED else ()
+            if label != line and view.open is not OpenState.EXPANDED:  # the footer of an open one has it
+                facts = (view.label,)
         elif self._quotes and view.status is ThinkingState.DONE and view.preview:
             return self._quoted_header()
         elif self._first_words and view.status is ThinkingState.DONE and view.preview:
@@ -235,10 +236,11 @@ class _PanelRows:
         text = _call_line(step)
         if step.kind is Kind.REASONING:
             block = self._blocks.get(step.block)
-            label = f"{block.step} {step.label}" if block is not None and block.step else step.label
-            facts = (block.words_text,) if block is not None and block.words_text else ()
+            if block is not None:
+                label = f"{block.step} {step.label}" if block.step else step.label
+                facts = (block.words_text,) if block.words_text else ()
             text = ""
-            if step.open is OpenState.COLLAPSED:
+            if step.open is OpenState.COLLAPSED:  # else the text itself is in sight
                 text = preview(step.text) if block is None else block.placeholder or block.preview
         return HeaderRow(
             key=step.block,

@@ -163,9 +163,9 @@ class ScreenWords:
 
     def text(self, key: str, *, n: int = 0, **values: str) -> str:
         """Return a text with its gaps filled."""
-        one, _, other = self._texts[key][self._column].partition("|")
-        singular = n == 1 or (n == 0 and self.locale == "pt-BR")
-        text = one if singular or not other else other
+        singular, _, plural = self._texts[key][self._column].partition("|")
+        one = n == 1 or (n == 0 and self.locale == "pt-BR")  # Portuguese: "0 lugar"
+        text = singular if one or not plural else plural
         return text.format(n=self._words.count(n), **values)
 
     def count(self, count: int | None) -> str:
@@ -179,4 +179,7 @@ class ScreenWords:
 
     def any_of(self, key: str, names: Sequence[str]) -> str:
         """Return a text with the names joined by "or"; empty if there are none."""
-        return self.text(key, name=f" {self.text('or')} ".join(names)) if names else ""
+        if not names:
+            return ""
+        separator = f" {self.text('or')} "
+        return self.text(key, name=separator.join(names))

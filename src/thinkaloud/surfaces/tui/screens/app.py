@@ -133,9 +133,12 @@ class ChatApp(App[None]):
     def closing_lines(self, *, turns_go_on: bool) -> list[str]:
         """Return what to say after the transcript: what still runs, and how to go on."""
         words = self.display_settings.words
-        session = self.shown_session
-        lines = [words.text("quit.runs")] if turns_go_on and self._turns_run else []
-        return [*lines, words.text("quit.go_on", name=f"thinkaloud chat -s {session}")] if session else lines
+        lines = []
+        if turns_go_on and self._turns_run:
+            lines.append(words.text("quit.runs"))
+        if session := self.shown_session:
+            lines.append(words.text("quit.go_on", name=f"thinkaloud chat -s {session}"))
+        return lines
 
     def show_notice(self, text: str) -> None:
         """Show a short notice."""

@@ -53,7 +53,8 @@ class Command(msgspec.Struct, frozen=True):
 def read_command(text: str) -> Command | None:
     """Return the command in a text; None if the text is a question."""
     if match := _COMMAND.fullmatch(text.strip()):
-        name, argument = match["name"].lower(), (match["argument"] or "").strip()
+        name = match["name"].lower()
+        argument = (match["argument"] or "").strip()
         if (name, argument.lower()) == ("toggle", "thinking"):
             return Command("thinking")
         name = _ALIASES.get(name, name)

@@ -256,7 +256,8 @@ class Composer(Vertical):
             self.post_message(self.WaitingRecalled(self.waiting[-1].key))
             return
         place = self._recalled + event.step
-        if -len(self._history) <= place <= 0 and (self._recalled or not self.area.text):
+        untouched = self._recalled or not self.area.text  # what the person typed is not replaced
+        if untouched and -len(self._history) <= place <= 0:
             self._recalled = place
             self.fill(self._history[place] if place else "")
 

@@ -109,8 +109,10 @@ class ConversationView(VerticalScroll):
 
     def exchange(self, chat_turn: ChatTurn) -> ExchangeView | None:
         """Return the widget of a turn, if it has one now."""
-        exchanges = (exchange for exchange in self._mounted.values() if exchange.is_mounted)
-        return next((exchange for exchange in exchanges if exchange.chat_turn is chat_turn), None)
+        for exchange in self._mounted.values():
+            if exchange.is_mounted and exchange.chat_turn is chat_turn:
+                return exchange
+        return None
 
     def feed(self, chat_turn: ChatTurn, entry: Entry) -> None:
         """Apply an entry to a turn, and draw it if the turn is near the visible part."""

@@ -106,8 +106,9 @@ class ExchangeView(Vertical):
 
     def mark_found(self, place: FoundText | None) -> None:
         """Mark the words of a place that was found, if it is in this turn."""
-        here = place is not None and place.turn == self.chat_turn.id
-        words = found_words(place) if place is not None and here else None
+        words = None
+        if place is not None and place.turn == self.chat_turn.id:
+            words = found_words(place)
         self.turn_view.thinking.mark_found(words)
         self.turn_view.answer.mark_found(words)
 
@@ -163,9 +164,11 @@ def found_words(place: FoundText) -> re.Pattern[str] | None:
 def question_text(chat_turn: ChatTurn, display: Display) -> str:
     """Return the question as it is drawn, with a line for each image and one that tells its version."""
     prompt = display.cut_question(clean(chat_turn.prompt))
-    images = [f"📎 {clean(image.media_type)}" for image in chat_turn.images]
-    version = [f"‹ {chat_turn.version_text} ›"] if chat_turn.version_text else []
-    return "\n".join([prompt, *images, *version])
+    lines = [prompt]
+    lines += [f"📎 {clean(image.media_type)}" for image in chat_turn.images]
+    if chat_turn.version_text:
+        lines.append(f"‹ {chat_turn.version_text} ›")
+    return "\n".join(lines)
 
 
 def transcript_text(chat: ChatSession, display: Display, columns: int) -> str:

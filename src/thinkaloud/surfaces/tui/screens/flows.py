@@ -200,8 +200,12 @@ def _existing(screen: "ChatScreen", session: str) -> SessionInfo:
 def _free_path(title: str, suffix: str) -> Path:
     """Return a path in the present folder that does not exist, named after the title."""
     stem = re.sub(r"[^\w]+", "-", title.lower()).strip("-")[:40] or "session"
-    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{suffix}" for number in range(1, 10_000))
-    return next(path for name in names if not (path := Path(name)).exists())
+    path = Path(f"{stem}.{suffix}")
+    number = 1
+    while path.exists():
+        number += 1
+        path = Path(f"{stem}-{number}.{suffix}")
+    return path
 
 
 async def pick_model(screen: "ChatScreen") -> None:
@@ -327,14 +331,15 @@ async def edit(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
 
 async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False) -> None:
     """Copy the answer of a turn; with its thoughts only if asked for."""
-    turn = chat_turn.turn
-    text = "\n\n".join(part for part in (turn.reasoning if thoughts else "", turn.answer) if part)
+    words = screen.display_settings.words
+    parts = [chat_turn.turn.answer]
+    if thoughts:
+        parts.insert(0, chat_turn.turn.reasoning)
+    text = "\n\n".join(part for part in parts if part)
     if not text:
-        raise Refused(wording=Wording.plain(screen.display_settings.words.text("copy.nothing")))
+        raise Refused(wording=Wording.plain(words.text("copy.nothing")))
     screen.chat_app.copy_to_clipboard(text)
-    screen.chat_app.show_notice(
-        screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done")
-    )
+    screen.chat_app.show_notice(words.text("copy.thoughts" if thoughts else "copy.done"))
 
 
 async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:

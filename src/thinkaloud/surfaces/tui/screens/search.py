@@ -105,7 +105,9 @@ class SearchScreen(ModalScreen[FoundText | None]):
     def _line(self, place: FoundText) -> Content:
         kind = self._words.text(f"kind.{place.kind}")
         title = clean(place.session_title).replace("\n", " ") or self._words.text("untitled")
-        date = time.strftime("%Y-%m-%d", time.localtime(place.created_ms / 1000)) if place.created_ms else ""
+        date = ""
+        if place.created_ms:
+            date = time.strftime("%Y-%m-%d", time.localtime(place.created_ms / 1000))
         place_text = " · ".join(part for part in (title, date, kind) if part)
         return Content.assemble((f"{place_text}\n", "$text-muted"), "  ", marked_snippet(place))
 

@@ -101,9 +101,8 @@ def session_line(chat: ChatSession, shown: bool, words: ScreenWords) -> Content:
     used = _time_text(chat.info.updated_ms) if chat.info.updated_ms else ""
     who = clean(chat.info.agent or chat.info.model)
     facts = " · ".join(fact for fact in (used, who) if fact)
-    return Content.assemble(
-        (f"{mark} ", "$text-accent"), (title, style), (f"\n  {facts}" if facts else "", "$text-muted")
-    )
+    second_line = f"\n  {facts}" if facts else ""
+    return Content.assemble((f"{mark} ", "$text-accent"), (title, style), (second_line, "$text-muted"))
 
 
 def _time_text(at_ms: int) -> str:

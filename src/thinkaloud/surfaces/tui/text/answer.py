@@ -51,9 +51,12 @@ class MarkdownSection:
     def lay_out(self, columns: int) -> Iterator[None]:
         """Draw the piece for so many columns."""
         source, gap, tokens = self._piece
-        rows = markdown_rows(PARSER.parse(source) if tokens is None else tokens, columns)
+        if tokens is None:
+            tokens = PARSER.parse(source)
         self._piece = MarkdownPiece(source, gap)  # tokens need much memory, and another width is rare
-        self._rows = [Row(()), *rows] if gap and rows else rows
+        self._rows = markdown_rows(tokens, columns)
+        if gap and self._rows:
+            self._rows = [Row(()), *self._rows]
         yield
 
 

@@ -246,7 +246,9 @@ class LineView(ScrollView):
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
         left, right = crop.column_span
-        return strips if (left, right) == (0, width) else [strip.crop(left, right) for strip in strips]
+        if (left, right) == (0, width):
+            return strips
+        return [strip.crop(left, right) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the view."""
@@ -267,8 +269,9 @@ class LineView(ScrollView):
         return strip
 
     def _draw(self, row: Row, width: int) -> Strip:
-        for match in self._found.finditer(row.text) if self._found else ():
-            row = _restyle(row, *match.span(), "found")
+        if self._found is not None:
+            for match in self._found.finditer(row.text):
+                row = _restyle(row, *match.span(), "found")
         # The last gate before the terminal: whatever a section holds, no control character passes.
         segments = [
             Segment(clean_line(span.text), self._rich_style(span.role, span.href)) for span in row.spans
@@ -304,12 +307,14 @@ class LineView(ScrollView):
         last = self.row_count - 1 if selection.end is None else min(selection.end.y, self.row_count - 1)
         parts: list[str] = []
         for index in range(first, last + 1):
-            row, span = self.row_at(index), selection.get_span(index)
+            row = self.row_at(index)
+            span = selection.get_span(index)
             if row is None or span is None:
                 continue
             start, end = span
-            text = row.text
-            parts.append(text[max(start, row.gutter) : len(text) if end == -1 else end])
+            if end == -1:  # to the end of the row
+                end = len(row.text)
+            parts.append(row.text[max(start, row.gutter) : end])
             if index < last and not row.continues:
                 parts.append("\n")
         return "".join(parts), "\n"

@@ -95,12 +95,13 @@ class _Drawing:
 
     def _gap(self) -> None:
         """Add an empty row between blocks; the items of a tight list have none between them."""
-        if self.rows and not (self._lists and self._tight):
-            prefix = "".join(
-                first if first == rest else " " * len(first)
-                for first, rest in zip(self._first, self._rest, strict=True)
-            )
-            self.rows.append(Row((Span(prefix, "gutter"),), len(prefix)))
+        if not self.rows or (self._lists and self._tight):
+            return
+        prefix = ""
+        for first, rest in zip(self._first, self._rest, strict=True):
+            # The mark of a list item, which only the first row has, belongs to the row after the gap.
+            prefix += first if first == rest else " " * len(first)
+        self.rows.append(Row((Span(prefix, "gutter"),), len(prefix)))
 
     def _text(self, spans: list[Span], fill: str = "") -> None:
         first, rest = "".join(self._first), "".join(self._rest)
@@ -262,8 +263,10 @@ def _row(cells: list[Cell], widths: list[int]) -> list[Row]:
     for lines in zip_longest(*wrapped, fillvalue=()):
         spans: list[Span] = []
         for index, (line, width) in enumerate(zip(lines, widths, strict=True)):
+            if index:
+                spans.append(Span(SEPARATOR, "gutter"))
             line = tuple(span._replace(text=span.text.removesuffix("\n")) for span in line)
-            spans += [Span(SEPARATOR, "gutter")] if index else []
-            spans += [*line, Span(" " * max(0, width - width_of(line)))]
+            padding = max(0, width - width_of(line))
+            spans += [*line, Span(" " * padding)]
         rows.append(Row(tuple(spans)))
     return rows or [Row(())]

@@ -141,8 +141,13 @@ def _nearest_of_256(colour: Color) -> Color:
 
 
 def _luminance(colour: Color) -> float:
-    red, green, blue = (
-        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
-        for channel in colour.normalized
-    )
+    red, green, blue = map(_linear, colour.normalized)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    """Return how much light a channel of sRGB stands for, as WCAG defines it."""
+    if channel <= 0.04045:
+        return channel / 12.92
+    light: float = ((channel + 0.055) / 1.055) ** 2.4
+    return light
