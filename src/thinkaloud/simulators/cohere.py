@@ -19,12 +19,7 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.chat_completions import offered_tools, request_messages, tool_calls
 from thinkaloud.simulators.output_rules import ANY_OBJECT, chat_format
-from thinkaloud.simulators.script import (
-    ReceivedPrompt,
-    ScriptedAnswer,
-    count_tokens,
-    split_words,
-)
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens, split_words
 
 
 class CohereModel(NamedTuple):

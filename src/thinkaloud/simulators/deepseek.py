@@ -5,14 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    RuleTable,
-    SimulatedResponse,
-    mapping,
-    objects,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, RuleTable, SimulatedResponse, mapping, objects
 from thinkaloud.simulators.chat_completions import (
     check_calls,
     check_json_word,

@@ -3,13 +3,7 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    RuleTable,
-    SimulatedResponse,
-    split_names,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, RuleTable, SimulatedResponse, split_names
 from thinkaloud.simulators.chat_completions import (
     MESSAGE_FIELDS,
     check_bearer,

@@ -3,14 +3,7 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Json,
-    RuleTable,
-    SimulatedResponse,
-    mapping,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, SimulatedResponse, mapping
 from thinkaloud.simulators.chat_completions import (
     check_bearer,
     check_calls,

@@ -17,12 +17,7 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.chat_completions import offered_tools, request_messages
 from thinkaloud.simulators.output_rules import ANY_OBJECT
-from thinkaloud.simulators.script import (
-    ReceivedPrompt,
-    ScriptedAnswer,
-    count_tokens,
-    split_words,
-)
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens, split_words
 
 _CREATED_AT = "1970-01-01T00:00:00Z"
 _FAMILY_CAPABILITIES = {

@@ -4,14 +4,7 @@ Every model name is served, except names that start with `missing`.
 """
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Json,
-    RuleTable,
-    SimulatedResponse,
-    mapping,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, SimulatedResponse, mapping
 from thinkaloud.simulators.chat_completions import (
     ThoughtParts,
     check_messages,
