@@ -146,12 +146,15 @@ def _pieces(source: Any, stack: ExitStack) -> Iterable[object]:
         return _pieces(stack.enter_context(source), stack)
     if callable(close := getattr(source, "close", None)) and not inspect.iscoroutinefunction(close):
         stack.callback(close)
+    pieces: Iterable[object] | None = None
     if hasattr(source, "iter_content"):  # requests
-        return source.iter_content(None)  # type: ignore[no-any-return]
-    if hasattr(source, "iter_bytes"):  # httpx
-        return source.iter_bytes()  # type: ignore[no-any-return]
-    if hasattr(source, "__iter__"):
-        return source  # type: ignore[no-any-return]
+        pieces = source.iter_content(None)
+    elif hasattr(source, "iter_bytes"):  # httpx
+        pieces = source.iter_bytes()
+    elif hasattr(source, "__iter__"):
+        pieces = source
+    if pieces is not None:
+        return pieces
     if inspect.isawaitable(source) or hasattr(source, "__aiter__") or hasattr(source, "__aenter__"):
         if inspect.iscoroutine(source):
             source.close()
@@ -178,12 +181,15 @@ async def _async_pieces(source: Any, stack: AsyncExitStack) -> AsyncIterable[obj
 
 
 def _async_iterable(source: Any) -> AsyncIterable[object] | None:
-    if hasattr(source, "aiter_bytes"):  # httpx
-        return source.aiter_bytes()  # type: ignore[no-any-return]
-    if hasattr(source, "__aiter__"):
-        return source  # type: ignore[no-any-return]
+    pieces: AsyncIterable[object] | None = None
     content: Any = getattr(source, "content", None)
-    return content.iter_any() if hasattr(content, "iter_any") else None  # aiohttp
+    if hasattr(source, "aiter_bytes"):  # httpx
+        pieces = source.aiter_bytes()
+    elif hasattr(source, "__aiter__"):
+        pieces = source
+    elif hasattr(content, "iter_any"):  # aiohttp
+        pieces = content.iter_any()
+    return pieces
 
 
 async def _each(pieces: Iterable[object]) -> AsyncGenerator[object, None]:
