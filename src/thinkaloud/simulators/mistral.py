@@ -193,7 +193,7 @@ def _error_body(error: ApiError) -> Json:
 
 
 def _list_models(request: ApiRequest) -> Json | ApiError:
-    names = chat_completions.model_list(list(MODELS))
+    names = chat_completions.model_list(MODELS)
     for item in names["data"]:
         item["capabilities"] = {"reasoning": MODELS[item["id"]].reasons}
     return names

@@ -1,7 +1,9 @@
 """xAI: OpenAI's Responses, with efforts for few models and errors of its own format."""
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Lookup, RuleTable, SimulatedApi, mapping
-from thinkaloud.simulators.openai import models as openai_models
+from dataclasses import replace
+
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Lookup, RuleTable, mapping
+from thinkaloud.simulators.chat_completions import model_list
 from thinkaloud.simulators.openai import responses as openai_responses
 from thinkaloud.simulators.openai.models import XAI_MODELS, check_key
 from thinkaloud.simulators.openai.responses import check_calls_answered, check_decipherable
@@ -60,18 +62,10 @@ def _error_body(error: ApiError) -> Json:
     return {"code": error.code or "error", "error": error.message}
 
 
-def _list_models(request: ApiRequest) -> Json | ApiError:
-    return {"object": "list", "data": [openai_models.describe_model(name) for name in XAI_MODELS]}
-
-
-API = SimulatedApi(
+API = replace(
+    openai_responses.API,
     name="xai",
-    base_path="/v1",
-    path_pattern=r"/v1/responses",
     rules=tuple(RULES),
-    read_prompt=openai_responses.API.read_prompt,
-    respond=openai_responses.API.respond,
     error_body=_error_body,
-    interruption=openai_responses.API.interruption,
-    lookups=(Lookup("GET", r"/v1/models", _list_models),),
+    lookups=(Lookup("GET", r"/v1/models", lambda request: model_list(XAI_MODELS)),),
 )

@@ -1,12 +1,12 @@
 """OpenAI Chat Completions: the model reasons, the usage counts it, and none of it is shown."""
 
+from dataclasses import replace
+
 from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
-    Lookup,
     RuleTable,
-    SimulatedApi,
     SimulatedResponse,
     split_names,
 )
@@ -149,14 +149,5 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     )
 
 
-API = SimulatedApi(
-    name="openai-chat",
-    base_path="/v1",
-    path_pattern=r"/v1/chat/completions",
-    rules=tuple(RULES),
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=openai_models.error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
-)
+_API = chat_completions.simulated_api("openai-chat", tuple(RULES), _respond, (), openai_models.error_body)
+API = replace(_API, lookups=openai_models.LOOKUPS)

@@ -7,7 +7,6 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
-    Lookup,
     RuleTable,
     SimulatedApi,
     SimulatedResponse,
@@ -483,5 +482,5 @@ API = SimulatedApi(
     respond=_respond,
     error_body=openai_models.error_body,
     interruption=_interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
+    lookups=openai_models.LOOKUPS,
 )
