@@ -3,7 +3,7 @@
 import pytest
 from yarl import URL
 
-from thinkaloud.client.aws_signature import AwsCredentials, SigningScope, signed_headers
+from thinkaloud.client.auth_headers import AwsCredentials, SigningScope, signed_headers
 
 CREDENTIALS = AwsCredentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 AT = "20150830T123600Z"

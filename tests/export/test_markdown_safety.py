@@ -15,7 +15,7 @@ from tests.view.turns import STOP, answer_events, thought_events
 
 from thinkaloud.core.canon import TurnStarted
 from thinkaloud.core.export import SessionRecord, ThinkingStyle, read_markdown, write_markdown
-from thinkaloud.core.export.markdown_safety import without_html
+from thinkaloud.core.export.markdown_format import without_html
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("commonmark").enable("table")]
 ACTIVE = ("html_block", "html_inline", "image")

@@ -26,7 +26,7 @@ from tests.server.caller import Caller, quick_settings, start_gateway
 from thinkaloud.client import Client, RetryPolicy, Timeouts
 from thinkaloud.core.canon import TurnStarted
 from thinkaloud.core.transcript import BlockStatus, Ending
-from thinkaloud.simulators.faults import GARBAGE_BYTES
+from thinkaloud.simulators.server import GARBAGE_BYTES
 
 ROW = """
 [providers.acme]

@@ -20,8 +20,8 @@ from thinkaloud.gateway.server.http.auth import (
     hash_token,
     loopback_address,
     new_start_token,
+    peer_uid,
 )
-from thinkaloud.gateway.server.http.peer_process import peer_uid
 from thinkaloud.gateway.server.run import ServeOptions, bind_socket, start_server
 from thinkaloud.gateway.store.engine.sqlite import open_database
 from thinkaloud.gateway.store.queries import agents, sessions, turns, users

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from tests.simulators.rule_cases import KEY_HEADERS, HttpReply, Json, post_json, request_once, with_simulator
 
-from thinkaloud.simulators import APIS, FAULT_KINDS, SIMULATOR_NAMES, ApiError, Simulator, faults
+from thinkaloud.simulators import APIS, FAULT_KINDS, SIMULATOR_NAMES, ApiError, Simulator, server
 
 PATH = "/v1/messages"
 BODY: Json = {
@@ -155,7 +155,7 @@ def test_slow_bytes_are_the_same_bytes() -> None:
 
 def test_garbage_comes_after_that_many_events() -> None:
     stream = request_once("anthropic", PATH, STREAM, script=turn("garbage", after_events=2)).body
-    assert stream.endswith(faults.GARBAGE_BYTES)
+    assert stream.endswith(server.GARBAGE_BYTES)
     assert stream.count(b"event: ") == 2
 
 
@@ -188,7 +188,7 @@ def test_endless_line_ends_when_the_client_leaves() -> None:
 
 def test_html_and_empty_faults() -> None:
     page, answer = request_times(2, BODY, turn("html", status=502))
-    assert (page.status, page.body) == (502, faults.HTML_BODY)
+    assert (page.status, page.body) == (502, server.HTML_BODY)
     assert answer.status == 200
     nothing = request_once("anthropic", PATH, BODY, script=turn("empty"))
     assert (nothing.status, nothing.body) == (200, b"")

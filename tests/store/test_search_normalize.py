@@ -13,6 +13,7 @@ from wcwidth import iter_graphemes
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.gateway.store.search import query as search_query
+from thinkaloud.gateway.store.search.find import COMPARED_LENGTH, SNIPPET_LENGTH, make_snippet
 from thinkaloud.gateway.store.search.normalize import Word, normalize_text, words
 from thinkaloud.gateway.store.search.query import (
     MAX_PHRASES,
@@ -21,7 +22,6 @@ from thinkaloud.gateway.store.search.query import (
     find_phrases,
     parse_query,
 )
-from thinkaloud.gateway.store.search.snippets import COMPARED_LENGTH, SNIPPET_LENGTH, make_snippet
 
 MIXED = st.text(
     st.one_of(

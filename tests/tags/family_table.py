@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from thinkaloud.core.dialects.tags.families import model_families
+from thinkaloud.core.dialects.tags.tagged_text import model_families
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "dialects.md"
 START = "<!-- families: written by `python -m tests.tags.family_table --write` -->\n"

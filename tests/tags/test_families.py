@@ -16,8 +16,13 @@ from tests.tags.family_texts import (
 from tests.tags.text_runs import TextRuns, answer, split_text, thought
 
 from thinkaloud import read
-from thinkaloud.core.dialects.tags.families import find_family, model_families, normal_name, profile_for_model
 from thinkaloud.core.dialects.tags.profiles import PROFILES
+from thinkaloud.core.dialects.tags.tagged_text import (
+    find_family,
+    model_families,
+    normal_name,
+    profile_for_model,
+)
 
 FAMILIES = model_families()
 

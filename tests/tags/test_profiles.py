@@ -3,7 +3,6 @@
 import pytest
 
 from thinkaloud.core.canon import Refused, UnknownProfile
-from thinkaloud.core.dialects.tags.families import profile_for_model
 from thinkaloud.core.dialects.tags.harmony import HarmonySplitter
 from thinkaloud.core.dialects.tags.profiles import (
     PROFILES,
@@ -12,6 +11,7 @@ from thinkaloud.core.dialects.tags.profiles import (
     starts_with_marker,
 )
 from thinkaloud.core.dialects.tags.splitter import ThinkTagSplitter, make_splitter
+from thinkaloud.core.dialects.tags.tagged_text import profile_for_model
 
 # A model, the profile for text from a server, and the profile for the model's raw text.
 MODELS = [

@@ -18,8 +18,8 @@ from tests.languages.extract import texts
 
 from thinkaloud.core import canon
 from thinkaloud.core.canon.requests import Image
-from thinkaloud.core.dialects.tags.families import model_families
 from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.core.dialects.tags.tagged_text import model_families
 from thinkaloud.core.transcript import timing
 from thinkaloud.core.view import LOCALES, PRESETS, summary, text, thinking
 from thinkaloud.core.view.translate import catalog

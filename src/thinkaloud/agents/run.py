@@ -11,13 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from thinkaloud.agents.loop import (
-    GRACE_S,
-    AgentLoop,
-    ApprovalDecision,
-    cancel_tasks,
-    wait_until_done,
-)
+from thinkaloud.agents.loop import GRACE_S, AgentLoop, ApprovalDecision, cancel_tasks, wait_until_done
 from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for

@@ -12,12 +12,7 @@ from thinkaloud.agents.prices import price_of
 from thinkaloud.agents.tools import Tool
 from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.core.canon import requests as canon
-from thinkaloud.core.canon.requests import (
-    RequestOptions,
-    TurnRequest,
-    assistant_tool_name,
-    merge_options,
-)
+from thinkaloud.core.canon.requests import RequestOptions, TurnRequest, assistant_tool_name, merge_options
 from thinkaloud.core.transcript import Reply
 
 

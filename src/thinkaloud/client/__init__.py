@@ -52,14 +52,7 @@ __all__ = [
 
 _MODULES = {
     "thinkaloud.core.canon.errors": ("UnsafeAddress",),
-    "thinkaloud.client.api": (
-        "ask",
-        "ask_sync",
-        "entries",
-        "send",
-        "stream",
-        "stream_sync",
-    ),
+    "thinkaloud.client.api": ("ask", "ask_sync", "entries", "send", "stream", "stream_sync"),
     "thinkaloud.client.errors": (
         "ConnectionLost",
         "ProviderRefused",

@@ -25,13 +25,7 @@ from yarl import URL
 
 import thinkaloud
 from thinkaloud.client import keys
-from thinkaloud.client.address import (
-    fill_address,
-    may_send_key,
-    proxy_for,
-    redirect_origin,
-    request_url,
-)
+from thinkaloud.client.address import fill_address, may_send_key, proxy_for, redirect_origin, request_url
 from thinkaloud.client.auth_headers import auth_headers, aws_headers, signs_requests
 from thinkaloud.client.connection import ConnectionPool, HttpConnection, HttpResponse, Origin
 from thinkaloud.client.errors import (
@@ -45,12 +39,7 @@ from thinkaloud.client.errors import (
     refusal_error,
     unreachable_error,
 )
-from thinkaloud.client.response import (
-    SIZE_LIMITS,
-    ResponseStream,
-    SizeLimits,
-    can_inflate,
-)
+from thinkaloud.client.response import SIZE_LIMITS, ResponseStream, SizeLimits, can_inflate
 from thinkaloud.client.retry import (
     RETRY_POLICY,
     TIMEOUTS,

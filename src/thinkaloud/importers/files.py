@@ -23,20 +23,8 @@ from thinkaloud.core.canon import Kind, Refused, reason_of
 from thinkaloud.core.export.record import SessionRecord, Source, block_kinds, turns_of
 from thinkaloud.core.wire.frames import MIB
 from thinkaloud.importers.exchanges import exchanges_of
-from thinkaloud.importers.formats import (
-    CLIENTS,
-    DATABASE_FORMATS,
-    FORMAT_NAMES,
-    JSON_FORMATS,
-    JsonFormat,
-)
-from thinkaloud.importers.json_items import (
-    MAX_ITEM_BYTES,
-    DamagedFile,
-    Item,
-    UnknownFormat,
-    read_items,
-)
+from thinkaloud.importers.formats import CLIENTS, DATABASE_FORMATS, FORMAT_NAMES, JSON_FORMATS, JsonFormat
+from thinkaloud.importers.json_items import MAX_ITEM_BYTES, DamagedFile, Item, UnknownFormat, read_items
 from thinkaloud.importers.source_conversation import SourceConversation, UnreadCounter, UnreadItem
 
 MAX_UNPACKED_BYTES = 8 * 1024 * MIB

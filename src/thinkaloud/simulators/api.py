@@ -1,11 +1,11 @@
 """The parts of every simulated API: the request, the rules that may refuse it, and the response.
 
-A rule is a row: its id, what it refuses, a public source, and a function that checks one request. The first
-rule that refuses wins, as with the real services.
+A rule is a function that checks one request; its decorator says what it refuses and names a public source.
+The first rule that refuses wins, as with the real services.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -96,6 +96,23 @@ class Rule(NamedTuple):
     check: Check
 
 
+class RuleTable(list[Rule]):
+    """The rules of one API. They are checked in the order in which their functions stand."""
+
+    def __init__(self, api_name: str) -> None:
+        super().__init__()
+        self._api_name = api_name
+
+    def refuses(self, name: str, forbids: str, source: str) -> Callable[[Check], Check]:
+        """Add the decorated function as a rule."""
+
+        def add(check: Check) -> Check:
+            self.append(Rule(f"{self._api_name}.{name}", forbids, source, check))
+            return check
+
+        return add
+
+
 @dataclass(frozen=True)
 class SimulatedResponse:
     """A response in both forms.
@@ -141,7 +158,7 @@ class SimulatedApi:
     """Adds to a request what the server holds for it."""
 
 
-def first_violation(rules: tuple[Rule, ...], request: ApiRequest) -> tuple[Rule, ApiError] | None:
+def first_violation(rules: Sequence[Rule], request: ApiRequest) -> tuple[Rule, ApiError] | None:
     """Return the first rule that refuses this request, with its error."""
     for rule in rules:
         if error := rule.check(request):

@@ -10,7 +10,7 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     compact_json,
@@ -90,6 +90,10 @@ def _invalid(message: str) -> ApiError:
     return ApiError(400, message, "ValidationException")
 
 
+RULES = RuleTable("bedrock")
+
+
+@RULES.refuses("key", "neither a bearer token nor a signature", "vendor docs: errors")
 def _check_key(request: ApiRequest) -> ApiError | None:
     signed = request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256 Credential=")
     if signed or request.accepts_key(request.bearer):
@@ -97,10 +101,12 @@ def _check_key(request: ApiRequest) -> ApiError | None:
     return ApiError(403, "The security token included in the request is invalid.")
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     return None if request.model in MODELS else _invalid("The provided model identifier is invalid.")
 
 
+@RULES.refuses("fields", "an unknown parameter", "vendor docs: Converse")
 def _check_fields(request: ApiRequest) -> ApiError | None:
     for name in request.body:
         if name not in _FIELDS:
@@ -108,6 +114,11 @@ def _check_fields(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "order",
+    "a first message that is not the user's, or two of one role in a row",
+    "vendor docs: Converse, hermes-agent#63983",
+)
 def _check_order(request: ApiRequest) -> ApiError | None:
     roles = [message.get("role") for message in request_messages(request)]
     if not roles or roles[0] != "user":
@@ -120,39 +131,8 @@ def _check_order(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_blank(request: ApiRequest) -> ApiError | None:
-    for index, message in enumerate(request_messages(request)):
-        if not message_blocks(message):
-            return _invalid(f"The content field in the Message object at messages.{index} is empty.")
-        for number, block in enumerate(message_blocks(message)):
-            results = objects(mapping(block.get("toolResult")).get("content"))
-            if any("text" in part and not str(part["text"]).strip() for part in (block, *results)):
-                return _invalid(
-                    f"The text field in the ContentBlock object at messages.{index}.content.{number} is "
-                    "blank. Add text to the text field, and try again."
-                )
-    return None
-
-
 def _call_ids(message: Json, kind: str) -> set[str]:
     return {str(block.get("toolUseId")) for block in _blocks_of(message, kind)}
-
-
-def _check_results(request: ApiRequest) -> ApiError | None:
-    for index, (message, answer) in enumerate(pairwise([*request_messages(request), {}])):
-        calls = _call_ids(message, "toolUse")
-        results = _call_ids(answer, "toolResult")
-        if calls - results:
-            return _invalid(
-                f"Expected toolResult blocks at messages.{index + 1}.content for the following Ids: "
-                f"{', '.join(sorted(calls - results))}"
-            )
-        if results - calls:
-            return _invalid(
-                f"The number of toolResult blocks at messages.{index + 1}.content exceeds the number of "
-                "toolUse blocks of previous turn."
-            )
-    return None
 
 
 def _thoughts(message: Json) -> list[Json]:
@@ -163,42 +143,13 @@ def _blocks_of(message: Json, kind: str) -> list[Json]:
     return [mapping(block[kind]) for block in message_blocks(message) if kind in block]
 
 
-def _check_signatures(request: ApiRequest) -> ApiError | None:
-    for index, message in enumerate(request_messages(request)):
-        for thought in _thoughts(message):
-            text = mapping(thought.get("reasoningText"))
-            claims = request.signing_key.read_seal(text.get("signature") or thought.get("redactedContent"))
-            altered = claims is None or (text and claims["text"] != fingerprint(text.get("text")))
-            if altered:
-                return _invalid(f"messages.{index}.content.0: Invalid `signature` in `thinking` block")
-    return None
-
-
-def _check_thought_first(request: ApiRequest) -> ApiError | None:
-    fields = mapping(request.body.get("additionalModelRequestFields"))
-    if mapping(fields.get("thinking")).get("type") != "enabled":
-        return None
-    messages = list(enumerate(request_messages(request)))
-    for index, message in reversed(messages):
-        if message.get("role") == "user" and any(
-            "toolResult" not in block for block in message_blocks(message)
-        ):
-            return None
-        if message.get("role") == "assistant":
-            if message_blocks(message) and "reasoningContent" not in message_blocks(message)[0]:
-                return _invalid(
-                    f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-                    "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
-                    "thinking block"
-                )
-            return None
-    return None
-
-
 def _claude_thinking(request: ApiRequest) -> Json:
     return mapping(mapping(request.body.get("additionalModelRequestFields")).get("thinking"))
 
 
+@RULES.refuses(
+    "budget", "a budget under 1,024 tokens, or not below maxTokens", "vendor docs: extended thinking"
+)
 def _check_budget(request: ApiRequest) -> ApiError | None:
     thinking = _claude_thinking(request)
     if thinking.get("type") != "enabled":
@@ -212,6 +163,11 @@ def _check_budget(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "nova",
+    "another vendor's thinking parameters; for Nova an unknown effort, or with `high` an output limit",
+    "vendor docs: Nova 2 extended thinking, inspect_ai#3767, inspect_ai#5301, bifrost#1116",
+)
 def _check_nova(request: ApiRequest) -> ApiError | None:
     """Refuse the parameters of the other model, unknown efforts, and limits with the highest effort."""
     fields = mapping(request.body.get("additionalModelRequestFields"))
@@ -231,6 +187,11 @@ def _check_nova(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "sampling",
+    "a temperature while thinking, or together with topP",
+    "vendor docs: extended thinking, skydiscover#15",
+)
 def _check_sampling(request: ApiRequest) -> ApiError | None:
     if is_nova(request):
         return None
@@ -242,6 +203,9 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "forced-tool", "a forced tool, while Claude thinks with a budget", "vendor docs: extended thinking"
+)
 def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     choice = mapping(mapping(request.body.get("toolConfig")).get("toolChoice"))
     if _claude_thinking(request).get("type") == "enabled" and {"any", "tool"} & choice.keys():
@@ -249,76 +213,85 @@ def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("output", "a schema with open objects or with bounds", "vendor docs: structured outputs")
 def _check_output(request: ApiRequest) -> ApiError | None:
     violation = claude_violation(output_schema(request), "output_config.format.schema")
     return violation and _invalid(violation.message)
 
 
-RULES = (
-    Rule("bedrock.key", "neither a bearer token nor a signature", "vendor docs: errors", _check_key),
-    Rule("bedrock.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("bedrock.fields", "an unknown parameter", "vendor docs: Converse", _check_fields),
-    Rule(
-        "bedrock.order",
-        "a first message that is not the user's, or two of one role in a row",
-        "vendor docs: Converse, hermes-agent#63983",
-        _check_order,
-    ),
-    Rule(
-        "bedrock.budget",
-        "a budget under 1,024 tokens, or not below maxTokens",
-        "vendor docs: extended thinking",
-        _check_budget,
-    ),
-    Rule(
-        "bedrock.nova",
-        "another vendor's thinking parameters; for Nova an unknown effort, or with `high` an output limit",
-        "vendor docs: Nova 2 extended thinking, inspect_ai#3767, inspect_ai#5301, bifrost#1116",
-        _check_nova,
-    ),
-    Rule(
-        "bedrock.sampling",
-        "a temperature while thinking, or together with topP",
-        "vendor docs: extended thinking, skydiscover#15",
-        _check_sampling,
-    ),
-    Rule(
-        "bedrock.forced-tool",
-        "a forced tool, while Claude thinks with a budget",
-        "vendor docs: extended thinking",
-        _check_forced_tool,
-    ),
-    Rule(
-        "bedrock.output",
-        "a schema with open objects or with bounds",
-        "vendor docs: structured outputs",
-        _check_output,
-    ),
-    Rule(
-        "bedrock.blank",
-        "blank text, also in a tool result, or a message without content",
-        "bedrock-engineer#8, hermes-agent#55092, pi#4975, archestra#4220",
-        _check_blank,
-    ),
-    Rule(
-        "bedrock.results",
-        "a call without its result, or the reverse",
-        "vendor docs: Converse",
-        _check_results,
-    ),
-    Rule(
-        "bedrock.signature",
-        "a thought that was altered or is foreign",
-        "vendor docs: extended thinking",
-        _check_signatures,
-    ),
-    Rule(
-        "bedrock.thought-first",
-        "an open tool loop without a thought, while Claude thinks with a budget",
-        "bedrock-access-gateway#119, opencode#3077",
-        _check_thought_first,
-    ),
+@RULES.refuses(
+    "blank",
+    "blank text, also in a tool result, or a message without content",
+    "bedrock-engineer#8, hermes-agent#55092, pi#4975, archestra#4220",
 )
+def _check_blank(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(request_messages(request)):
+        if not message_blocks(message):
+            return _invalid(f"The content field in the Message object at messages.{index} is empty.")
+        for number, block in enumerate(message_blocks(message)):
+            results = objects(mapping(block.get("toolResult")).get("content"))
+            if any("text" in part and not str(part["text"]).strip() for part in (block, *results)):
+                return _invalid(
+                    f"The text field in the ContentBlock object at messages.{index}.content.{number} is "
+                    "blank. Add text to the text field, and try again."
+                )
+    return None
+
+
+@RULES.refuses("results", "a call without its result, or the reverse", "vendor docs: Converse")
+def _check_results(request: ApiRequest) -> ApiError | None:
+    for index, (message, answer) in enumerate(pairwise([*request_messages(request), {}])):
+        calls = _call_ids(message, "toolUse")
+        results = _call_ids(answer, "toolResult")
+        if calls - results:
+            return _invalid(
+                f"Expected toolResult blocks at messages.{index + 1}.content for the following Ids: "
+                f"{', '.join(sorted(calls - results))}"
+            )
+        if results - calls:
+            return _invalid(
+                f"The number of toolResult blocks at messages.{index + 1}.content exceeds the number of "
+                "toolUse blocks of previous turn."
+            )
+    return None
+
+
+@RULES.refuses("signature", "a thought that was altered or is foreign", "vendor docs: extended thinking")
+def _check_signatures(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(request_messages(request)):
+        for thought in _thoughts(message):
+            text = mapping(thought.get("reasoningText"))
+            claims = request.signing_key.read_seal(text.get("signature") or thought.get("redactedContent"))
+            altered = claims is None or (text and claims["text"] != fingerprint(text.get("text")))
+            if altered:
+                return _invalid(f"messages.{index}.content.0: Invalid `signature` in `thinking` block")
+    return None
+
+
+@RULES.refuses(
+    "thought-first",
+    "an open tool loop without a thought, while Claude thinks with a budget",
+    "bedrock-access-gateway#119, opencode#3077",
+)
+def _check_thought_first(request: ApiRequest) -> ApiError | None:
+    fields = mapping(request.body.get("additionalModelRequestFields"))
+    if mapping(fields.get("thinking")).get("type") != "enabled":
+        return None
+    messages = list(enumerate(request_messages(request)))
+    for index, message in reversed(messages):
+        if message.get("role") == "user" and any(
+            "toolResult" not in block for block in message_blocks(message)
+        ):
+            return None
+        if message.get("role") == "assistant":
+            if message_blocks(message) and "reasoningContent" not in message_blocks(message)[0]:
+                return _invalid(
+                    f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                    "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
+                    "thinking block"
+                )
+            return None
+    return None
 
 
 NOVA_THOUGHT = "[REDACTED]"
@@ -438,7 +411,7 @@ API = SimulatedApi(
     name="bedrock",
     base_path="",
     path_pattern=r"/model/(?P<model>[^/]+)/converse(?:-stream)?",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,

@@ -276,12 +276,14 @@ def interruption(event_index: int) -> bytes:
     return sse_event({"error": {"message": "The server is overloaded", "type": "server_error", "code": None}})
 
 
-def model_list(names: list[str]) -> Json:
+def describe_model(name: str) -> Json:
+    """Return a model as a list of models has it."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "simulator"}
+
+
+def model_list(names: Iterable[str]) -> Json:
     """Return the body of the models endpoint."""
-    return {
-        "object": "list",
-        "data": [{"id": name, "object": "model", "created": 0, "owned_by": "simulator"} for name in names],
-    }
+    return {"object": "list", "data": [describe_model(name) for name in names]}
 
 
 def simulated_api(

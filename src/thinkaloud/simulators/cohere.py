@@ -8,7 +8,7 @@ from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
     Lookup,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     compact_json,
@@ -19,12 +19,7 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.chat_completions import offered_tools, request_messages, tool_calls
 from thinkaloud.simulators.output_rules import ANY_OBJECT, chat_format
-from thinkaloud.simulators.script import (
-    ReceivedPrompt,
-    ScriptedAnswer,
-    count_tokens,
-    split_words,
-)
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens, split_words
 
 
 class CohereModel(NamedTuple):
@@ -72,12 +67,17 @@ def model_row(request: ApiRequest) -> CohereModel:
     return MODELS.get(request.model, CohereModel(128_000))
 
 
+RULES = RuleTable("cohere")
+
+
+@RULES.refuses("key", "missing or wrong key", "vendor docs: errors")
 def _check_key(request: ApiRequest) -> ApiError | None:
     if request.accepts_key(request.bearer):
         return None
     return ApiError(401, "invalid api token" if request.bearer else "no api key supplied")
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model in MODELS:
         return None
@@ -87,6 +87,7 @@ def _check_model(request: ApiRequest) -> ApiError | None:
     return ApiError(404, f"model '{request.model}' not found, {reason}")
 
 
+@RULES.refuses("messages", "no messages", "vendor docs: chat")
 def _check_messages(request: ApiRequest) -> ApiError | None:
     if request_messages(request):
         return None
@@ -105,6 +106,11 @@ def _unknown_fields(request: ApiRequest) -> Iterator[str]:
             yield from (name for name in call if name not in _CALL_FIELDS)
 
 
+@RULES.refuses(
+    "fields",
+    "an unknown field of the request, of a tool or of a message",
+    "agno#3503, openrouter-examples#71, cohere-ai/notebooks#226",
+)
 def _check_fields(request: ApiRequest) -> ApiError | None:
     name = next(_unknown_fields(request), None)
     if name is None:
@@ -113,6 +119,9 @@ def _check_fields(request: ApiRequest) -> ApiError | None:
     return ApiError(422, f"unknown field: parameter '{name}' is not a valid field. {hint}")
 
 
+@RULES.refuses(
+    "thinking", "an unknown thinking type, or a budget that is not positive", "vendor docs: chat, SDK types"
+)
 def _check_thinking(request: ApiRequest) -> ApiError | None:
     thinking = mapping(request.body.get("thinking"))
     if thinking.get("type", "enabled") not in ("enabled", "disabled"):
@@ -123,6 +132,11 @@ def _check_thinking(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "invalid request: thinking.token_budget must be a positive integer.")
 
 
+@RULES.refuses(
+    "sampling",
+    "a sampling parameter out of its range, or more than five stop sequences",
+    "vendor docs: chat, errors",
+)
 def _check_sampling(request: ApiRequest) -> ApiError | None:
     for name, (least, most) in _RANGES.items():
         value = request.body.get(name)
@@ -133,6 +147,11 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "tool-choice",
+    "a tool choice other than REQUIRED and NONE, or REQUIRED without tools",
+    "vendor docs: chat, bifrost#55",
+)
 def _check_tool_choice(request: ApiRequest) -> ApiError | None:
     choice = request.body.get("tool_choice")
     if choice not in (None, "REQUIRED", "NONE"):
@@ -142,6 +161,11 @@ def _check_tool_choice(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "output",
+    "JSON together with tools or documents, or a schema that is no object or needs an unknown field",
+    "vendor docs: chat, errors",
+)
 def _check_output(request: ApiRequest) -> ApiError | None:
     if chat_format(request).get("type") != "json_object":
         return None
@@ -163,6 +187,7 @@ def _output_schema(request: ApiRequest) -> Json:
     return mapping(output_format.get("json_schema") or output_format.get("schema"))
 
 
+@RULES.refuses("system-first", "a system message that is not the first", "vendor docs: errors")
 def _check_system_first(request: ApiRequest) -> ApiError | None:
     roles = [message.get("role") for message in request_messages(request)]
     if "system" not in roles[1:]:
@@ -170,6 +195,7 @@ def _check_system_first(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "system turn must be the first in the list")
 
 
+@RULES.refuses("empty", "a message without content and calls", "vendor docs: errors")
 def _check_empty(request: ApiRequest) -> ApiError | None:
     for message in request_messages(request):
         empty = not message.get("content") and not tool_calls(message)
@@ -186,12 +212,14 @@ def _parts(request: ApiRequest, role: str) -> list[Json]:
     return parts
 
 
+@RULES.refuses("images", "an image for a model that does not see", "vendor docs: models, pydantic-ai#7646")
 def _check_images(request: ApiRequest) -> ApiError | None:
     if model_row(request).sees or all(part.get("type") != "image_url" for part in _parts(request, "user")):
         return None
     return ApiError(400, f"invalid request: image inputs are not supported by the model '{request.model}'.")
 
 
+@RULES.refuses("result-parts", "a part of a tool result that is neither text nor a document", "SDK types")
 def _check_result_parts(request: ApiRequest) -> ApiError | None:
     kinds = [part.get("type") for part in _parts(request, "tool")]
     if all(kind in ("text", "document") for kind in kinds):
@@ -199,6 +227,7 @@ def _check_result_parts(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "invalid request: tool content must be of type text or document.")
 
 
+@RULES.refuses("call-id", "two calls with one id, or a call that is not of a function", "vendor docs: errors")
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
     ids: set[str] = set()
     duplicate = False
@@ -212,6 +241,9 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "cannot have duplicate tool ids") if duplicate else None
 
 
+@RULES.refuses(
+    "calls-open", "a call without its result, or the reverse", "vendor docs: errors, agentdojo#200"
+)
 def _check_calls(request: ApiRequest) -> ApiError | None:
     waiting: list[object] = []
     for message in [*request_messages(request), {"role": "end"}]:
@@ -227,74 +259,6 @@ def _check_calls(request: ApiRequest) -> ApiError | None:
         else:
             waiting = [call.get("id") for call in tool_calls(message)]
     return None
-
-
-RULES = (
-    Rule("cohere.key", "missing or wrong key", "vendor docs: errors", _check_key),
-    Rule("cohere.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("cohere.messages", "no messages", "vendor docs: chat", _check_messages),
-    Rule(
-        "cohere.fields",
-        "an unknown field of the request, of a tool or of a message",
-        "agno#3503, openrouter-examples#71, cohere-ai/notebooks#226",
-        _check_fields,
-    ),
-    Rule(
-        "cohere.thinking",
-        "an unknown thinking type, or a budget that is not positive",
-        "vendor docs: chat, SDK types",
-        _check_thinking,
-    ),
-    Rule(
-        "cohere.sampling",
-        "a sampling parameter out of its range, or more than five stop sequences",
-        "vendor docs: chat, errors",
-        _check_sampling,
-    ),
-    Rule(
-        "cohere.tool-choice",
-        "a tool choice other than REQUIRED and NONE, or REQUIRED without tools",
-        "vendor docs: chat, bifrost#55",
-        _check_tool_choice,
-    ),
-    Rule(
-        "cohere.output",
-        "JSON together with tools or documents, or a schema that is no object or needs an unknown field",
-        "vendor docs: chat, errors",
-        _check_output,
-    ),
-    Rule(
-        "cohere.system-first",
-        "a system message that is not the first",
-        "vendor docs: errors",
-        _check_system_first,
-    ),
-    Rule("cohere.empty", "a message without content and calls", "vendor docs: errors", _check_empty),
-    Rule(
-        "cohere.images",
-        "an image for a model that does not see",
-        "vendor docs: models, pydantic-ai#7646",
-        _check_images,
-    ),
-    Rule(
-        "cohere.result-parts",
-        "a part of a tool result that is neither text nor a document",
-        "SDK types",
-        _check_result_parts,
-    ),
-    Rule(
-        "cohere.call-id",
-        "two calls with one id, or a call that is not of a function",
-        "vendor docs: errors",
-        _check_call_ids,
-    ),
-    Rule(
-        "cohere.calls-open",
-        "a call without its result, or the reverse",
-        "vendor docs: errors, agentdojo#200",
-        _check_calls,
-    ),
-)
 
 
 _FINISH_REASONS = {
@@ -432,7 +396,7 @@ API = SimulatedApi(
     name="cohere",
     base_path="/v2",
     path_pattern="/v2/chat",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,

@@ -5,14 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Rule,
-    SimulatedResponse,
-    mapping,
-    objects,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, RuleTable, SimulatedResponse, mapping, objects
 from thinkaloud.simulators.chat_completions import (
     check_calls,
     check_json_word,
@@ -56,6 +49,10 @@ def _thinking_mode(request: ApiRequest) -> ThinkingMode:
     )
 
 
+RULES = RuleTable("deepseek")
+
+
+@RULES.refuses("key", "missing or wrong key", "vendor docs: error codes")
 def _check_key(request: ApiRequest) -> ApiError | None:
     if request.accepts_key(request.bearer):
         return None
@@ -65,10 +62,35 @@ def _check_key(request: ApiRequest) -> ApiError | None:
     )
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: error codes")
 def _check_model(request: ApiRequest) -> ApiError | None:
     return None if request.model in MODELS else ApiError(400, "Model Not Exist", code="invalid_request_error")
 
 
+RULES.refuses("messages", "no messages", "vendor docs")(check_messages)
+
+
+@RULES.refuses(
+    "text-only",
+    "a part of a message that is not text, except images for deepseek-flash",
+    "hermes-webui#2297, jcode#310, Zoo-Code#1106; deepseek-harness#6700",
+)
+def _check_parts(request: ApiRequest) -> ApiError | None:
+    allowed = {"text", "image_url"} if request.model in _SEEING_MODELS else {"text"}
+    for number, message in enumerate(request_messages(request)):
+        kinds = [str(part.get("type")) for part in objects(message.get("content"))]
+        unknown = next((kind for kind in kinds if kind not in allowed), None)
+        if unknown:
+            return ApiError(
+                400,
+                "Failed to deserialize the JSON body into the target type: "
+                f"messages[{number}]: unknown variant `{unknown}`, expected `text`",
+                code="invalid_request_error",
+            )
+    return None
+
+
+@RULES.refuses("control", "an unknown thinking type or effort", "vendor docs: thinking mode")
 def _check_control(request: ApiRequest) -> ApiError | None:
     thinking = request.body.get("thinking")
     if thinking is not None and mapping(thinking).get("type") not in ("enabled", "disabled"):
@@ -79,6 +101,7 @@ def _check_control(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("max-tokens", "max_tokens above the output limit of V4", "Clawith#571")
 def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     max_tokens = request.body.get("max_tokens")
     if max_tokens is None or MODELS.get(request.model) != _V4 or 1 <= max_tokens <= _MAX_TOKENS:
@@ -87,6 +110,9 @@ def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     return ApiError(400, message, code="invalid_request_error")
 
 
+@RULES.refuses(
+    "r1-successive", "two user or two assistant messages in a row, for R1", "DeepSeek-R1#21, aider#2974"
+)
 def _check_successive(request: ApiRequest) -> ApiError | None:
     if MODELS.get(request.model) != _R1:
         return None
@@ -103,21 +129,7 @@ def _check_successive(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_parts(request: ApiRequest) -> ApiError | None:
-    allowed = {"text", "image_url"} if request.model in _SEEING_MODELS else {"text"}
-    for number, message in enumerate(request_messages(request)):
-        kinds = [str(part.get("type")) for part in objects(message.get("content"))]
-        unknown = next((kind for kind in kinds if kind not in allowed), None)
-        if unknown:
-            return ApiError(
-                400,
-                "Failed to deserialize the JSON body into the target type: "
-                f"messages[{number}]: unknown variant `{unknown}`, expected `text`",
-                code="invalid_request_error",
-            )
-    return None
-
-
+@RULES.refuses("r1-forbidden", "reasoning_content sent to R1", "vendor docs: reasoning model")
 def _check_no_reasoning(request: ApiRequest) -> ApiError | None:
     if _thinking_mode(request).generation != _R1:
         return None
@@ -126,12 +138,18 @@ def _check_no_reasoning(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("r1-tools", "tools for R1", "vendor docs: reasoning model")
 def _check_no_tools(request: ApiRequest) -> ApiError | None:
     if _thinking_mode(request).generation == _R1 and request.body.get("tools"):
         return ApiError(400, f"{request.model} does not support Function Calling")
     return None
 
 
+@RULES.refuses(
+    "v4-missing",
+    "a message with tool calls without reasoning_content, while V4 thinks",
+    "opencode#24083, opencode#24722, crewAI#5878",
+)
 def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
     mode = _thinking_mode(request)
     if mode.generation != _V4 or not mode.thinks:
@@ -142,16 +160,25 @@ def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "The reasoning_content in the thinking mode must be passed back to the API.")
 
 
+@RULES.refuses("forced-tool", "a forced tool while thinking", "pydantic-ai profiles")
 def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     if _thinking_mode(request).thinks and forces_tool(request):
         return ApiError(400, "Thinking mode does not support this tool_choice")
     return None
 
 
+@RULES.refuses(
+    "output",
+    "a JSON Schema for the answer, or JSON that no message mentions",
+    "inspect_ai#4916, stagehand#1204",
+)
 def _check_output(request: ApiRequest) -> ApiError | None:
     if chat_format(request).get("type") == "json_schema":
         return ApiError(400, "This response_format type is unavailable now", "invalid_request_error")
     return check_json_word(request)
+
+
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -163,56 +190,5 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     )
 
 
-RULES = (
-    Rule("deepseek.key", "missing or wrong key", "vendor docs: error codes", _check_key),
-    Rule("deepseek.model", "unknown model", "vendor docs: error codes", _check_model),
-    Rule("deepseek.messages", "no messages", "vendor docs", check_messages),
-    Rule(
-        "deepseek.text-only",
-        "a part of a message that is not text, except images for deepseek-flash",
-        "hermes-webui#2297, jcode#310, Zoo-Code#1106; deepseek-harness#6700",
-        _check_parts,
-    ),
-    Rule(
-        "deepseek.control",
-        "an unknown thinking type or effort",
-        "vendor docs: thinking mode",
-        _check_control,
-    ),
-    Rule(
-        "deepseek.max-tokens",
-        "max_tokens above the output limit of V4",
-        "Clawith#571",
-        _check_max_tokens,
-    ),
-    Rule(
-        "deepseek.r1-successive",
-        "two user or two assistant messages in a row, for R1",
-        "DeepSeek-R1#21, aider#2974",
-        _check_successive,
-    ),
-    Rule(
-        "deepseek.r1-forbidden",
-        "reasoning_content sent to R1",
-        "vendor docs: reasoning model",
-        _check_no_reasoning,
-    ),
-    Rule("deepseek.r1-tools", "tools for R1", "vendor docs: reasoning model", _check_no_tools),
-    Rule(
-        "deepseek.v4-missing",
-        "a message with tool calls without reasoning_content, while V4 thinks",
-        "opencode#24083, opencode#24722, crewAI#5878",
-        _check_reasoning_returned,
-    ),
-    Rule("deepseek.forced-tool", "a forced tool while thinking", "pydantic-ai profiles", _check_forced_tool),
-    Rule(
-        "deepseek.output",
-        "a JSON Schema for the answer, or JSON that no message mentions",
-        "inspect_ai#4916, stagehand#1204",
-        _check_output,
-    ),
-    Rule("deepseek.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
-
-_API = chat_completions.simulated_api("deepseek", RULES, _respond, MODELS, prefix="(?:/v1)?")
+_API = chat_completions.simulated_api("deepseek", tuple(RULES), _respond, MODELS, prefix="(?:/v1)?")
 API = replace(_API, base_path="")

@@ -12,7 +12,7 @@ from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
     Lookup,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     answer_tokens,
@@ -117,6 +117,10 @@ def _invalid_argument(message: str) -> ApiError:
     return ApiError(400, message, "INVALID_ARGUMENT")
 
 
+RULES = RuleTable("gemini")
+
+
+@RULES.refuses("key", "missing or wrong key", "vendor docs: errors")
 def _check_key(request: ApiRequest) -> ApiError | None:
     key = request.headers.get("x-goog-api-key") or request.query.get("key", "")
     if request.accepts_key(key):
@@ -130,12 +134,14 @@ def _check_key(request: ApiRequest) -> ApiError | None:
     )
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model in MODELS:
         return None
     return ApiError(404, f"models/{request.model} is not found for API version v1beta.", "NOT_FOUND")
 
 
+@RULES.refuses("shape", "an unknown field, or missing contents", "vendor docs: errors")
 def _check_shape(request: ApiRequest) -> ApiError | None:
     known = {either_spelling({name: name}, name) for name in _FIELDS}
     for name in request.body:
@@ -149,6 +155,7 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("roles", "an unknown role, or missing parts", "vendor docs")
 def _check_roles(request: ApiRequest) -> ApiError | None:
     for index, content in enumerate(request_contents(request)):
         if content.get("role", "user") not in ("user", "model", "function"):
@@ -160,6 +167,7 @@ def _check_roles(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("both", "a budget and a level together", "vendor docs: thinking")
 def _check_budget_or_level(request: ApiRequest) -> ApiError | None:
     config = thinking_config(request)
     if either_spelling(config, "thinkingBudget") is None or either_spelling(config, "thinkingLevel") is None:
@@ -167,6 +175,7 @@ def _check_budget_or_level(request: ApiRequest) -> ApiError | None:
     return _invalid_argument("You can only set only one of thinking budget and thinking level.")
 
 
+@RULES.refuses("no-thinking", "a thinking config for a model that does not think", "SDK types")
 def _check_thinking_supported(request: ApiRequest) -> ApiError | None:
     row = model_row(request)
     config = thinking_config(request)
@@ -180,6 +189,7 @@ def _check_thinking_supported(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("budget", "a budget out of range, or 0 where thinking cannot be off", "pydantic-ai profiles")
 def _check_budget(request: ApiRequest) -> ApiError | None:
     budget, row = either_spelling(thinking_config(request), "thinkingBudget"), model_row(request)
     if budget is None or budget == -1 or row.budget_max < 0 or (budget == 0 and row.can_be_off):
@@ -192,6 +202,7 @@ def _check_budget(request: ApiRequest) -> ApiError | None:
     return _invalid_argument(f"The thinking budget {budget} is invalid. {advice}")
 
 
+@RULES.refuses("level", "a level that this model does not support", "pydantic-ai profiles")
 def _check_level(request: ApiRequest) -> ApiError | None:
     level = either_spelling(thinking_config(request), "thinkingLevel")
     if level is None or str(level).upper() in model_row(request).levels:
@@ -199,6 +210,15 @@ def _check_level(request: ApiRequest) -> ApiError | None:
     if not model_row(request).levels:
         return _invalid_argument("Thinking level is not supported for this model.")
     return _invalid_argument(f"Thinking level {str(level).upper()} is not supported for this model.")
+
+
+@RULES.refuses("output", "JSON together with tools, before Gemini 3", "python-genai#867, symfony/ai#1777")
+def _check_output(request: ApiRequest) -> ApiError | None:
+    if output_schema(request) is None or model_row(request).requires_signatures:
+        return None
+    if not objects(request.body.get("tools")):
+        return None
+    return _invalid_argument("Function calling with a response mime type: 'application/json' is unsupported")
 
 
 def _signed_parts(request: ApiRequest) -> Iterator[tuple[int, int, Json, str]]:
@@ -216,6 +236,11 @@ def signed_subject(part: Json) -> str:
     return fingerprint(call.get("name"), call.get("args") or {})
 
 
+@RULES.refuses(
+    "altered",
+    "a signature that was altered, or that belongs to another part or model",
+    "vendor docs: signatures",
+)
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
     for index, part_index, part, seal in _signed_parts(request):
         if seal in _SKIP_SIGNATURES:
@@ -239,6 +264,11 @@ def _current_turn(request: ApiRequest) -> list[tuple[int, Json]]:
     return indexed
 
 
+@RULES.refuses(
+    "missing",
+    "a step of the current turn whose first call has no signature",
+    "vendor docs: signatures, strands#1298",
+)
 def _check_signatures(request: ApiRequest) -> ApiError | None:
     if not model_row(request).requires_signatures:
         return None
@@ -253,6 +283,7 @@ def _check_signatures(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("calls-open", "different numbers of calls and responses", "vendor docs")
 def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     for content, following in pairwise([*request_contents(request), {}]):
         call_count = len(content_parts(content, "functionCall"))
@@ -264,6 +295,11 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "turns",
+    "a call after another model turn, a response without its call, or a model turn at the end",
+    "gemini-cli#11814, litellm#26755, crewAI#6973",
+)
 def _check_turns(request: ApiRequest) -> ApiError | None:
     contents = request_contents(request)
     for before, content in pairwise([{"role": "model"}, *contents]):
@@ -281,6 +317,7 @@ def _check_turns(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("result-parts", "other parts beside a function response", "gemini-cli#16135, kimi-code#3275")
 def _check_result_parts(request: ApiRequest) -> ApiError | None:
     for content in request_contents(request):
         responses = content_parts(content, "functionResponse")
@@ -292,6 +329,7 @@ def _check_result_parts(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("result-images", "an image in a function response, before Gemini 3", "hermes-agent#96466")
 def _check_result_images(request: ApiRequest) -> ApiError | None:
     if model_row(request).requires_signatures:
         return None
@@ -303,78 +341,6 @@ def _check_result_images(request: ApiRequest) -> ApiError | None:
     if any(response.get("parts") for response in responses):
         return _invalid_argument("Multimodal function responses are not supported by this model.")
     return None
-
-
-def _check_output(request: ApiRequest) -> ApiError | None:
-    if output_schema(request) is None or model_row(request).requires_signatures:
-        return None
-    if not objects(request.body.get("tools")):
-        return None
-    return _invalid_argument("Function calling with a response mime type: 'application/json' is unsupported")
-
-
-RULES = (
-    Rule("gemini.key", "missing or wrong key", "vendor docs: errors", _check_key),
-    Rule("gemini.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("gemini.shape", "an unknown field, or missing contents", "vendor docs: errors", _check_shape),
-    Rule("gemini.roles", "an unknown role, or missing parts", "vendor docs", _check_roles),
-    Rule("gemini.both", "a budget and a level together", "vendor docs: thinking", _check_budget_or_level),
-    Rule(
-        "gemini.no-thinking",
-        "a thinking config for a model that does not think",
-        "SDK types",
-        _check_thinking_supported,
-    ),
-    Rule(
-        "gemini.budget",
-        "a budget out of range, or 0 where thinking cannot be off",
-        "pydantic-ai profiles",
-        _check_budget,
-    ),
-    Rule("gemini.level", "a level that this model does not support", "pydantic-ai profiles", _check_level),
-    Rule(
-        "gemini.output",
-        "JSON together with tools, before Gemini 3",
-        "python-genai#867, symfony/ai#1777",
-        _check_output,
-    ),
-    Rule(
-        "gemini.altered",
-        "a signature that was altered, or that belongs to another part or model",
-        "vendor docs: signatures",
-        _check_unaltered,
-    ),
-    Rule(
-        "gemini.missing",
-        "a step of the current turn whose first call has no signature",
-        "vendor docs: signatures, strands#1298",
-        _check_signatures,
-    ),
-    Rule(
-        "gemini.calls-open",
-        "different numbers of calls and responses",
-        "vendor docs",
-        _check_calls_answered,
-    ),
-    Rule(
-        "gemini.turns",
-        "a call after another model turn, a response without its call, or a model turn at the end",
-        "gemini-cli#11814, litellm#26755, crewAI#6973",
-        _check_turns,
-    ),
-    Rule(
-        "gemini.result-parts",
-        "other parts beside a function response",
-        "gemini-cli#16135, kimi-code#3275",
-        _check_result_parts,
-    ),
-    Rule(
-        "gemini.result-images",
-        "an image in a function response, before Gemini 3",
-        "hermes-agent#96466",
-        _check_result_images,
-    ),
-)
 
 
 _FINISH_REASONS = {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP", "refusal": "SAFETY"}
@@ -526,7 +492,7 @@ API = SimulatedApi(
     name="gemini",
     base_path="",
     path_pattern=_MODELS_PATH + r"/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent)",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,

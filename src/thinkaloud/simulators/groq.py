@@ -3,13 +3,7 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Rule,
-    SimulatedResponse,
-    split_names,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, RuleTable, SimulatedResponse, split_names
 from thinkaloud.simulators.chat_completions import (
     MESSAGE_FIELDS,
     check_bearer,
@@ -48,6 +42,11 @@ def _model_row(request: ApiRequest) -> GroqModel:
     return MODELS.get(request.model, GroqModel())
 
 
+RULES = RuleTable("groq")
+RULES.refuses("key", "missing or wrong key", "vendor docs: errors")(check_bearer)
+
+
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model in MODELS:
         return None
@@ -55,6 +54,10 @@ def _check_model(request: ApiRequest) -> ApiError | None:
     return ApiError(404, message, "invalid_request_error", "model_not_found")
 
 
+RULES.refuses("messages", "no messages", "vendor docs")(check_messages)
+
+
+@RULES.refuses("fields", "an unknown parameter", "musistudio/llms#64, chatbot#21")
 def _check_fields(request: ApiRequest) -> ApiError | None:
     for name in request.body:
         if name not in _REQUEST_FIELDS:
@@ -62,6 +65,11 @@ def _check_fields(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "message-fields",
+    "an unknown field in a message, or reasoning for a model that does not reason",
+    "jan#8136, freellmapi#1070, vercel/ai#8057",
+)
 def _check_message_fields(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request_messages(request)):
         role, path = message.get("role"), f"messages.{index}"
@@ -77,6 +85,7 @@ def _check_message_fields(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("effort", "an effort that this model does not support", "vendor docs: reasoning")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort, efforts = request.body.get("reasoning_effort"), _model_row(request).efforts
     if effort is None or effort in efforts:
@@ -87,17 +96,26 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"`reasoning_effort` must be one of `{words}`", param="reasoning_effort")
 
 
+@RULES.refuses("format", "reasoning_format and include_reasoning", "vendor docs: reasoning")
 def _check_format(request: ApiRequest) -> ApiError | None:
     if request.body.get("reasoning_format") is None or request.body.get("include_reasoning") is None:
         return None
     return ApiError(400, "cannot specify both `reasoning_format` and `include_reasoning`")
 
 
+@RULES.refuses(
+    "output",
+    "a JSON Schema for the answer of a model that takes none",
+    "vendor docs: structured outputs, Vane#980",
+)
 def _check_output(request: ApiRequest) -> ApiError | None:
     if chat_format(request).get("type") != "json_schema" or _model_row(request).takes_schema:
         return None
     message = "This model does not support response format `json_schema`."
     return ApiError(400, message, param="response_format")
+
+
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -106,28 +124,4 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     return chat_completions.respond(request, answer, reasoning_in_field(answer, "reasoning", shown))
 
 
-RULES = (
-    Rule("groq.key", "missing or wrong key", "vendor docs: errors", check_bearer),
-    Rule("groq.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("groq.messages", "no messages", "vendor docs", check_messages),
-    Rule("groq.fields", "an unknown parameter", "musistudio/llms#64, chatbot#21", _check_fields),
-    Rule(
-        "groq.message-fields",
-        "an unknown field in a message, or reasoning for a model that does not reason",
-        "jan#8136, freellmapi#1070, vercel/ai#8057",
-        _check_message_fields,
-    ),
-    Rule(
-        "groq.effort", "an effort that this model does not support", "vendor docs: reasoning", _check_effort
-    ),
-    Rule("groq.format", "reasoning_format and include_reasoning", "vendor docs: reasoning", _check_format),
-    Rule(
-        "groq.output",
-        "a JSON Schema for the answer of a model that takes none",
-        "vendor docs: structured outputs, Vane#980",
-        _check_output,
-    ),
-    Rule("groq.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
-
-API = chat_completions.simulated_api("groq", RULES, _respond, MODELS, prefix="/openai/v1")
+API = chat_completions.simulated_api("groq", tuple(RULES), _respond, MODELS, prefix="/openai/v1")

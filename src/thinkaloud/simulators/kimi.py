@@ -3,14 +3,7 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Json,
-    Rule,
-    SimulatedResponse,
-    mapping,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, SimulatedResponse, mapping
 from thinkaloud.simulators.chat_completions import (
     check_bearer,
     check_calls,
@@ -50,6 +43,11 @@ def _thinking_on(request: ApiRequest) -> bool:
     return _model_row(request).thinks and mapping(request.body.get("thinking")).get("type") != "disabled"
 
 
+RULES = RuleTable("kimi")
+RULES.refuses("key", "missing or wrong key", "vendor docs: errors")(check_bearer)
+
+
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model in MODELS:
         return None
@@ -58,12 +56,17 @@ def _check_model(request: ApiRequest) -> ApiError | None:
     )
 
 
+RULES.refuses("messages", "no messages", "vendor docs")(check_messages)
+
+
+@RULES.refuses("both", "thinking and reasoning_effort together", "nanobot#3939")
 def _check_thinking_or_effort(request: ApiRequest) -> ApiError | None:
     if request.body.get("thinking") is None or request.body.get("reasoning_effort") is None:
         return None
     return ApiError(400, "cannot specify both 'thinking' and 'reasoning_effort'")
 
 
+@RULES.refuses("effort", "an effort that this model does not support", "vendor docs: thinking")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = request.body.get("reasoning_effort")
     if effort is None or effort in _model_row(request).efforts:
@@ -71,6 +74,7 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"invalid reasoning_effort: {effort} is not supported by {request.model}")
 
 
+@RULES.refuses("toggle", "a thinking object that this model does not support", "pydantic-ai profiles")
 def _check_toggle(request: ApiRequest) -> ApiError | None:
     thinking = request.body.get("thinking")
     if thinking is None:
@@ -84,6 +88,7 @@ def _check_toggle(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("sampling", "a temperature, which the platform fixes", "vendor docs: thinking")
 def _check_sampling(request: ApiRequest) -> ApiError | None:
     temperature = request.body.get("temperature")
     if temperature in (None, 1) or not _model_row(request).thinks:
@@ -91,6 +96,7 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return ApiError(400, "invalid temperature: only 1 is allowed for this model")
 
 
+@RULES.refuses("forced-tool", "a forced tool while thinking", "AstrBot#7805, oh-my-pi#1077")
 def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     choice = request.body.get("tool_choice")
     if not _thinking_on(request) or not forces_tool(request):
@@ -99,6 +105,11 @@ def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"tool_choice {name} is incompatible with thinking enabled")
 
 
+@RULES.refuses(
+    "missing",
+    "a message with tool calls without reasoning_content, while thinking",
+    "continue#11600, continue#11711, mastra#12592, kimi-agent-sdk#169",
+)
 def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
     if not _thinking_on(request):
         return None
@@ -109,6 +120,9 @@ def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
             )
             return ApiError(400, f"{message_text} at index {index}")
     return None
+
+
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -127,34 +141,4 @@ def _error_body(error: ApiError) -> Json:
     return {"error": {"message": error.message, "type": kind}}
 
 
-RULES = (
-    Rule("kimi.key", "missing or wrong key", "vendor docs: errors", check_bearer),
-    Rule("kimi.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("kimi.messages", "no messages", "vendor docs", check_messages),
-    Rule("kimi.both", "thinking and reasoning_effort together", "nanobot#3939", _check_thinking_or_effort),
-    Rule("kimi.effort", "an effort that this model does not support", "vendor docs: thinking", _check_effort),
-    Rule(
-        "kimi.toggle",
-        "a thinking object that this model does not support",
-        "pydantic-ai profiles",
-        _check_toggle,
-    ),
-    Rule(
-        "kimi.sampling", ("a temperature, which the platform fixes"), "vendor docs: thinking", _check_sampling
-    ),
-    Rule(
-        "kimi.forced-tool",
-        "a forced tool while thinking",
-        "AstrBot#7805, oh-my-pi#1077",
-        _check_forced_tool,
-    ),
-    Rule(
-        "kimi.missing",
-        "a message with tool calls without reasoning_content, while thinking",
-        "continue#11600, continue#11711, mastra#12592, kimi-agent-sdk#169",
-        _check_reasoning_returned,
-    ),
-    Rule("kimi.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
-
-API = chat_completions.simulated_api("kimi", RULES, _respond, MODELS, _error_body)
+API = chat_completions.simulated_api("kimi", tuple(RULES), _respond, MODELS, _error_body)

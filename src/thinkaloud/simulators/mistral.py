@@ -11,7 +11,7 @@ from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
     Lookup,
-    Rule,
+    RuleTable,
     SimulatedResponse,
     objects,
 )
@@ -64,12 +64,21 @@ def _model_row(request: ApiRequest) -> MistralModel:
     return MODELS.get(request.model, MistralModel())
 
 
+RULES = RuleTable("mistral")
+RULES.refuses("key", "missing or wrong key", "vendor docs: errors")(check_bearer)
+
+
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model in MODELS:
         return None
     return ApiError(400, f"Invalid model: {request.model}", "invalid_model", "1500")
 
 
+RULES.refuses("messages", "no messages", "vendor docs")(check_messages)
+
+
+@RULES.refuses("effort", "an effort that this model does not support", "vendor docs: reasoning")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = request.body.get("reasoning_effort")
     if effort is None or effort in _model_row(request).efforts:
@@ -77,6 +86,7 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"reasoning_effort {effort} is not supported for {request.model}")
 
 
+@RULES.refuses("call-id", "a call id that is not nine letters and digits", "opencode#1680")
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
     # The ids of all calls are checked before those of the results.
     messages = request_messages(request)
@@ -91,6 +101,23 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "order",
+    "a user message after a tool result, or an assistant message at the end",
+    "litellm#6323, datapizza-ai#98",
+)
+def _check_order(request: ApiRequest) -> ApiError | None:
+    roles = [str(message.get("role")) for message in request_messages(request)]
+    if ("tool", "user") in pairwise(roles):
+        message = "Unexpected role 'user' after role 'tool'"
+        return ApiError(400, message, "invalid_request_message_order", "3230")
+    if roles[-1] not in ("user", "tool"):
+        message = "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
+        return ApiError(400, message + roles[-1], "invalid_request_message_order", "3230")
+    return None
+
+
+@RULES.refuses("empty", "an assistant message without content and calls", "OpenHands#8685")
 def _check_empty(request: ApiRequest) -> ApiError | None:
     for message in request_messages(request):
         empty = not message.get("content") and not tool_calls(message)
@@ -104,17 +131,19 @@ def _check_empty(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_order(request: ApiRequest) -> ApiError | None:
-    roles = [str(message.get("role")) for message in request_messages(request)]
-    if ("tool", "user") in pairwise(roles):
-        message = "Unexpected role 'user' after role 'tool'"
-        return ApiError(400, message, "invalid_request_message_order", "3230")
-    if roles[-1] not in ("user", "tool"):
-        message = "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
-        return ApiError(400, message + roles[-1], "invalid_request_message_order", "3230")
+@RULES.refuses(
+    "reasoning-input", "thoughts sent to a model that does not reason", "suitenumerique/conversations#402"
+)
+def _check_reasoning_input(request: ApiRequest) -> ApiError | None:
+    if _model_row(request).reasons:
+        return None
+    chunks = [chunk for message in request_messages(request) for chunk in objects(message.get("content"))]
+    if any(chunk.get("type") == "thinking" for chunk in chunks):
+        return ApiError(400, "Reasoning input is not enabled for this model")
     return None
 
 
+@RULES.refuses("result-images", "an image in a tool result", "LibreChat-AI/agents#344")
 def _check_result_chunks(request: ApiRequest) -> ApiError | None:
     for message in request_messages(request):
         chunks = objects(message.get("content"))
@@ -123,13 +152,7 @@ def _check_result_chunks(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_reasoning_input(request: ApiRequest) -> ApiError | None:
-    if _model_row(request).reasons:
-        return None
-    chunks = [chunk for message in request_messages(request) for chunk in objects(message.get("content"))]
-    if any(chunk.get("type") == "thinking" for chunk in chunks):
-        return ApiError(400, "Reasoning input is not enabled for this model")
-    return None
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
@@ -170,43 +193,11 @@ def _error_body(error: ApiError) -> Json:
 
 
 def _list_models(request: ApiRequest) -> Json | ApiError:
-    names = chat_completions.model_list(list(MODELS))
+    names = chat_completions.model_list(MODELS)
     for item in names["data"]:
         item["capabilities"] = {"reasoning": MODELS[item["id"]].reasons}
     return names
 
 
-RULES = (
-    Rule("mistral.key", "missing or wrong key", "vendor docs: errors", check_bearer),
-    Rule("mistral.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("mistral.messages", "no messages", "vendor docs", check_messages),
-    Rule(
-        "mistral.effort",
-        "an effort that this model does not support",
-        "vendor docs: reasoning",
-        _check_effort,
-    ),
-    Rule(
-        "mistral.call-id", "a call id that is not nine letters and digits", "opencode#1680", _check_call_ids
-    ),
-    Rule(
-        "mistral.order",
-        "a user message after a tool result, or an assistant message at the end",
-        "litellm#6323, datapizza-ai#98",
-        _check_order,
-    ),
-    Rule("mistral.empty", "an assistant message without content and calls", "OpenHands#8685", _check_empty),
-    Rule(
-        "mistral.reasoning-input",
-        "thoughts sent to a model that does not reason",
-        "suitenumerique/conversations#402",
-        _check_reasoning_input,
-    ),
-    Rule(
-        "mistral.result-images", "an image in a tool result", "LibreChat-AI/agents#344", _check_result_chunks
-    ),
-    Rule("mistral.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
-
-_API = chat_completions.simulated_api("mistral", RULES, _respond, MODELS, _error_body)
+_API = chat_completions.simulated_api("mistral", tuple(RULES), _respond, MODELS, _error_body)
 API = replace(_API, base_path="", lookups=(Lookup("GET", r"/v1/models", _list_models),))

@@ -8,7 +8,7 @@ from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
     Lookup,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     answer_tokens,
@@ -17,12 +17,7 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.chat_completions import offered_tools, request_messages
 from thinkaloud.simulators.output_rules import ANY_OBJECT
-from thinkaloud.simulators.script import (
-    ReceivedPrompt,
-    ScriptedAnswer,
-    count_tokens,
-    split_words,
-)
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens, split_words
 
 _CREATED_AT = "1970-01-01T00:00:00Z"
 _FAMILY_CAPABILITIES = {
@@ -51,6 +46,10 @@ def _thinking_on(request: ApiRequest) -> bool:
     return request.model.startswith("gpt-oss") or request.body.get("think") is not False
 
 
+RULES = RuleTable("ollama")
+
+
+@RULES.refuses("model", "a model that is not installed", "Ollama source: routes")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if not request.model:
         return ApiError(400, "model is required")
@@ -59,6 +58,7 @@ def _check_model(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("think-value", "an unknown value of think", "Ollama source: think values")
 def _check_think_value(request: ApiRequest) -> ApiError | None:
     think = request.body.get("think")
     if think is None or isinstance(think, bool) or think in _LEVELS:
@@ -67,12 +67,14 @@ def _check_think_value(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"invalid think value: {compact_json(think)} (must be {known}, true, or false)")
 
 
+@RULES.refuses("no-thinking", "think on a model that does not support it", "Ollama source: capabilities")
 def _check_thinking_supported(request: ApiRequest) -> ApiError | None:
     if not request.body.get("think") or "thinking" in _capabilities(request.model):
         return None
     return ApiError(400, f'"{request.model}" does not support thinking')
 
 
+@RULES.refuses("no-tools", "tools on a model that does not support them", "Ollama source: capabilities")
 def _check_tools_supported(request: ApiRequest) -> ApiError | None:
     if not request.body.get("tools") or "tools" in _capabilities(request.model):
         return None
@@ -147,33 +149,11 @@ def _error_body(error: ApiError) -> Json:
     return {"error": error.message}
 
 
-RULES = (
-    Rule("ollama.model", "a model that is not installed", "Ollama source: routes", _check_model),
-    Rule(
-        "ollama.think-value",
-        "an unknown value of think",
-        "Ollama source: think values",
-        _check_think_value,
-    ),
-    Rule(
-        "ollama.no-thinking",
-        "think on a model that does not support it",
-        "Ollama source: capabilities",
-        _check_thinking_supported,
-    ),
-    Rule(
-        "ollama.no-tools",
-        "tools on a model that does not support them",
-        "Ollama source: capabilities",
-        _check_tools_supported,
-    ),
-)
-
 API = SimulatedApi(
     name="ollama",
     base_path="",
     path_pattern=r"/api/chat",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=_error_body,

@@ -8,7 +8,7 @@ from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
     Lookup,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     compact_json,
@@ -102,12 +102,17 @@ def _upstream_error(request: ApiRequest, raw: str) -> ApiError:
     return ApiError(400, "Provider returned error", details=(metadata,))
 
 
+RULES = RuleTable("openrouter")
+
+
+@RULES.refuses("key", "missing or wrong key", "vendor docs: errors")
 def _check_key(request: ApiRequest) -> ApiError | None:
     if request.accepts_key(request.bearer):
         return None
     return ApiError(401, "User not found." if request.bearer else "No auth credentials found")
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     vendor, _, name = request.model.partition("/")
     if name and vendor in _VENDORS:
@@ -115,6 +120,10 @@ def _check_model(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"{request.model} is not a valid model ID")
 
 
+RULES.refuses("messages", "no messages", "vendor docs")(check_messages)
+
+
+@RULES.refuses("both", "effort and max_tokens together", "vendor docs: reasoning tokens")
 def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
     options = reasoning_options(request)
     if options.get("effort") is None or options.get("max_tokens") is None:
@@ -122,6 +131,7 @@ def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
     return ApiError(400, 'Only one of "reasoning.effort" and "reasoning.max_tokens" may be specified')
 
 
+@RULES.refuses("effort", "an unknown effort, or two that differ", "vendor docs: reasoning tokens")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = reasoning_options(request).get("effort")
     top_effort = request.body.get("reasoning_effort")
@@ -134,6 +144,7 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"Invalid reasoning effort '{effort}': expected one of {', '.join(_EFFORTS)}")
 
 
+@RULES.refuses("mandatory", "off, where reasoning is mandatory", "pydantic-ai profiles")
 def _check_mandatory(request: ApiRequest) -> ApiError | None:
     if model_row(request).mandatory and request_effort(request) == "none":
         return ApiError(400, "Reasoning is mandatory for this endpoint and cannot be disabled")
@@ -151,6 +162,7 @@ def _sealed_details(request: ApiRequest) -> list[tuple[int, Json, str]]:
     return sealed
 
 
+@RULES.refuses("unsigned", "a Claude thought without a signature", "OpenRouterTeam/ai-sdk-provider source")
 def _check_signed(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request_messages(request)):
         for detail in objects(message.get("reasoning_details")):
@@ -161,6 +173,17 @@ def _check_signed(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("duplicate", "the same detail twice", "OpenRouterTeam/ai-sdk-provider#254")
+def _check_duplicates(request: ApiRequest) -> ApiError | None:
+    seen: set[str] = set()
+    for _, detail, seal in _sealed_details(request):
+        if seal in seen and seal != _SKIP_SIGNATURE:
+            return _upstream_error(request, f"Duplicate item found with id {detail.get('id') or seal[:8]}.")
+        seen.add(seal)
+    return None
+
+
+@RULES.refuses("altered", "a detail that was altered or is out of order", "vendor docs: preserving reasoning")
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
     last_position: tuple[int, int] = (-1, -1)
     for index, detail, seal in _sealed_details(request):
@@ -179,26 +202,7 @@ def _check_unaltered(request: ApiRequest) -> ApiError | None:
     return None
 
 
-def _check_own_details(request: ApiRequest) -> ApiError | None:
-    """Refuse seals of another model. A vendor without seals does not look at them."""
-    if model_row(request).detail_format == "unknown":
-        return None
-    for index, _, seal in _sealed_details(request):
-        claims = request.signing_key.read_seal(seal) or {}
-        if seal != _SKIP_SIGNATURE and claims.get("model") != base_model(request):
-            return _upstream_error(request, f"messages.{index}: Invalid `signature` in `thinking` block")
-    return None
-
-
-def _check_duplicates(request: ApiRequest) -> ApiError | None:
-    seen: set[str] = set()
-    for _, detail, seal in _sealed_details(request):
-        if seal in seen and seal != _SKIP_SIGNATURE:
-            return _upstream_error(request, f"Duplicate item found with id {detail.get('id') or seal[:8]}.")
-        seen.add(seal)
-    return None
-
-
+@RULES.refuses("missing", "a tool turn without its details", "vendor docs: preserving reasoning")
 def _check_details_returned(request: ApiRequest) -> ApiError | None:
     """Require the details of a thought on calls that followed it, even if the list is empty."""
     if request_effort(request) == "none":
@@ -220,6 +224,22 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "foreign",
+    "a signed or encrypted detail of another model",
+    "forgecode#2363, llxprt-code#2335, Roo-Code#10759",
+)
+def _check_own_details(request: ApiRequest) -> ApiError | None:
+    """Refuse seals of another model. A vendor without seals does not look at them."""
+    if model_row(request).detail_format == "unknown":
+        return None
+    for index, _, seal in _sealed_details(request):
+        claims = request.signing_key.read_seal(seal) or {}
+        if seal != _SKIP_SIGNATURE and claims.get("model") != base_model(request):
+            return _upstream_error(request, f"messages.{index}: Invalid `signature` in `thinking` block")
+    return None
+
+
 def _open_loop(request: ApiRequest) -> list[tuple[int, Json]]:
     """Return the messages with tool calls since the last user message."""
     open_loop: list[tuple[int, Json]] = []
@@ -231,6 +251,11 @@ def _open_loop(request: ApiRequest) -> list[tuple[int, Json]]:
     return open_loop
 
 
+@RULES.refuses(
+    "thought-first",
+    "an open tool loop without a thought, while Claude thinks with a budget",
+    "OpenRouterTeam/ai-sdk-provider#177",
+)
 def _check_thought_first(request: ApiRequest) -> ApiError | None:
     if not model_row(request).thought_first or request_effort(request) == "none":
         return None
@@ -245,6 +270,9 @@ def _check_thought_first(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "signature", "a call of the current turn without a signature, for Gemini 3", "MassGen#624, Roo-Code#10640"
+)
 def _check_call_signatures(request: ApiRequest) -> ApiError | None:
     if not model_row(request).requires_signatures:
         return None
@@ -257,6 +285,9 @@ def _check_call_signatures(request: ApiRequest) -> ApiError | None:
                 f"(messages.{index})",
             )
     return None
+
+
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def describe_model(name: str, row: OpenRouterModel) -> Json:
@@ -272,71 +303,6 @@ def describe_model(name: str, row: OpenRouterModel) -> Json:
             "supports_max_tokens": row.takes_budget,
         }
     return description
-
-
-RULES = (
-    Rule("openrouter.key", "missing or wrong key", "vendor docs: errors", _check_key),
-    Rule("openrouter.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule("openrouter.messages", "no messages", "vendor docs", check_messages),
-    Rule(
-        "openrouter.both",
-        "effort and max_tokens together",
-        "vendor docs: reasoning tokens",
-        _check_effort_or_budget,
-    ),
-    Rule(
-        "openrouter.effort",
-        "an unknown effort, or two that differ",
-        "vendor docs: reasoning tokens",
-        _check_effort,
-    ),
-    Rule(
-        "openrouter.mandatory", "off, where reasoning is mandatory", "pydantic-ai profiles", _check_mandatory
-    ),
-    Rule(
-        "openrouter.unsigned",
-        "a Claude thought without a signature",
-        "OpenRouterTeam/ai-sdk-provider source",
-        _check_signed,
-    ),
-    Rule(
-        "openrouter.duplicate",
-        "the same detail twice",
-        "OpenRouterTeam/ai-sdk-provider#254",
-        _check_duplicates,
-    ),
-    Rule(
-        "openrouter.altered",
-        "a detail that was altered or is out of order",
-        "vendor docs: preserving reasoning",
-        _check_unaltered,
-    ),
-    Rule(
-        "openrouter.missing",
-        "a tool turn without its details",
-        "vendor docs: preserving reasoning",
-        _check_details_returned,
-    ),
-    Rule(
-        "openrouter.foreign",
-        "a signed or encrypted detail of another model",
-        "forgecode#2363, llxprt-code#2335, Roo-Code#10759",
-        _check_own_details,
-    ),
-    Rule(
-        "openrouter.thought-first",
-        "an open tool loop without a thought, while Claude thinks with a budget",
-        "OpenRouterTeam/ai-sdk-provider#177",
-        _check_thought_first,
-    ),
-    Rule(
-        "openrouter.signature",
-        "a call of the current turn without a signature, for Gemini 3",
-        "MassGen#624, Roo-Code#10640",
-        _check_call_signatures,
-    ),
-    Rule("openrouter.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
 
 
 def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
@@ -440,7 +406,7 @@ API = SimulatedApi(
     name="openrouter",
     base_path="/api/v1",
     path_pattern=r"/api/v1/chat/completions",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=chat_completions.read_prompt,
     respond=_respond,
     error_body=_error_body,

@@ -1,11 +1,15 @@
 """A simulated provider on a loopback port: receives a request, checks the rules, and answers from the script.
 
 Every request is recorded as received, and every refusal with its rule.
+
+A response may have a fault: refused, cut, stalled, slow, or garbage. A whole response is sent as one event,
+so that every fault works for both forms.
 """
 
 import asyncio
 import json
 import re
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from thinkaloud import loopback
-from thinkaloud.loopback import ServerRequest, ServerResponse
-from thinkaloud.simulators import faults
+from thinkaloud.loopback import ConnectionCut, ServerRequest, ServerResponse
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -27,6 +30,76 @@ from thinkaloud.simulators.api import (
 )
 from thinkaloud.simulators.script import Fault, Script, ScriptedAnswer
 from thinkaloud.simulators.seals import SigningKey
+
+HTML_BODY = (
+    b"<!doctype html><html><body><h1>502 Bad Gateway</h1><p>A simulated proxy error.</p></body></html>"
+)
+GARBAGE_BYTES = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\n\r\n'
+_BLOCK_BYTES = 64 * 1024
+
+
+def replacement_response(fault: Fault) -> ServerResponse | None:
+    """Return the response for faults that come before the first byte."""
+    if fault.kind == "html":
+        return ServerResponse(fault.status, {"content-type": "text/html"}, HTML_BODY)
+    if fault.kind == "empty":
+        return ServerResponse(headers={"content-type": "application/json"})
+    return None
+
+
+def retry_after(fault: Fault) -> dict[str, str]:
+    """Return the `Retry-After` header."""
+    return {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+
+
+async def faulty_stream(
+    events: tuple[bytes, ...], fault: Fault | None, interruption: Callable[[int], bytes], keep_alive: bytes
+) -> AsyncIterator[bytes]:
+    """Yield the bytes of a stream with the fault applied.
+
+    Raises `ConnectionCut` where the connection breaks.
+    """
+    for event_index, event in enumerate(events):
+        if fault is not None and event_index == min(fault.after_events, len(events) - 1):
+            async for data in _fault_bytes(fault, event, interruption(event_index)):
+                yield data
+            if fault.kind in ("overload", "garbage", "endless_line"):
+                return
+        if fault is not None and fault.kind == "comments":
+            yield keep_alive
+        if fault is not None and fault.kind == "slow":
+            for index in range(len(event)):
+                yield event[index : index + 1]
+                await asyncio.sleep(fault.seconds)
+        else:
+            yield event
+
+
+async def _fault_bytes(fault: Fault, event: bytes, interruption: bytes) -> AsyncIterator[bytes]:
+    match fault.kind:
+        case "overload":
+            yield interruption
+        case "garbage":
+            yield GARBAGE_BYTES
+        case "stall":
+            await asyncio.sleep(fault.seconds)
+        case "cut":
+            yield event[: fault.inside_bytes]
+            raise ConnectionCut
+        case "endless_line":
+            yield b"data: "
+            for _ in range(fault.size // _BLOCK_BYTES):
+                yield b"x" * _BLOCK_BYTES
+                await asyncio.sleep(0)
+
+
+def gzip_bomb(size: int) -> bytes:
+    """Return a gzip body that expands a thousandfold."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    packed = [packer.compress(b"data: ")]
+    packed += [packer.compress(b"0" * _BLOCK_BYTES) for _ in range(size // _BLOCK_BYTES)]
+    return b"".join([*packed, packer.flush()])
+
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
@@ -133,12 +206,12 @@ class Simulator:
         """Return the response to a request that fails before its first byte."""
         if fault.kind == "gzip_bomb":
             headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
-            return ServerResponse(headers=headers, body=faults.gzip_bomb(fault.size))
+            return ServerResponse(headers=headers, body=gzip_bomb(fault.size))
         if fault.kind != "status":
-            return faults.replacement_response(fault)
+            return replacement_response(fault)
         message = "Rate limited" if fault.status == 429 else "Overloaded"
         return _json_response(
-            self.api.error_body(ApiError(fault.status, message)), fault.status, faults.retry_after(fault)
+            self.api.error_body(ApiError(fault.status, message)), fault.status, retry_after(fault)
         )
 
     def _respond(self, api_request: ApiRequest, answer: ScriptedAnswer) -> ServerResponse:
@@ -157,7 +230,7 @@ class Simulator:
         """Yield the body piece by piece, also one that is not a stream: a fault may break it off."""
         events = simulated.events if simulated.stream else (compact_json(simulated.body).encode(),)
         interruption = self._interruption_for(simulated)
-        async for data in faults.faulty_stream(events, answer.fault, interruption, self.api.keep_alive):
+        async for data in faulty_stream(events, answer.fault, interruption, self.api.keep_alive):
             yield data
             if answer.delay_ms and simulated.stream:
                 await asyncio.sleep(answer.delay_ms / 1000)

@@ -4,14 +4,7 @@ Every model name is served, except names that start with `missing`.
 """
 
 from thinkaloud.simulators import chat_completions
-from thinkaloud.simulators.api import (
-    ApiError,
-    ApiRequest,
-    Json,
-    Rule,
-    SimulatedResponse,
-    mapping,
-)
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, SimulatedResponse, mapping
 from thinkaloud.simulators.chat_completions import (
     ThoughtParts,
     check_messages,
@@ -32,6 +25,10 @@ def _thinking_on(request: ApiRequest) -> bool:
     return bool(enabled) if enabled is not None else request.body.get("reasoning_effort") != "none"
 
 
+RULES = RuleTable("vllm")
+
+
+@RULES.refuses("key", "a wrong key, or none where one is configured", "vendor docs: serving")
 def _check_key(request: ApiRequest) -> ApiError | None:
     """Require a key only if the server was started with one."""
     if request.key is None and not request.bearer.startswith("bad"):
@@ -41,12 +38,17 @@ def _check_key(request: ApiRequest) -> ApiError | None:
     )
 
 
+@RULES.refuses("model", "a model that is not served", "vLLM source: serving models")
 def _check_model(request: ApiRequest) -> ApiError | None:
     if request.model and not request.model.startswith("missing"):
         return None
     return ApiError(404, f"The model `{request.model}` does not exist.", "NotFoundError", param="model")
 
 
+RULES.refuses("messages", "no messages", "vLLM source: protocol")(check_messages)
+
+
+@RULES.refuses("effort", "an effort that this model does not support", "vLLM source: gpt-oss")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = request.body.get("reasoning_effort")
     supported = {"low", "medium", "high"} if "gpt-oss" in request.model else _EFFORTS
@@ -56,6 +58,9 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return ApiError(
         400, f"reasoning_effort='{effort}' is not supported by this model; it takes {supported_text}."
     )
+
+
+RULES.refuses("result-images", "an image in a tool result", "vllm#43203")(check_result_parts)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -80,12 +85,4 @@ def _error_body(error: ApiError) -> Json:
     return {"error": detail}
 
 
-RULES = (
-    Rule("vllm.key", "a wrong key, or none where one is configured", "vendor docs: serving", _check_key),
-    Rule("vllm.model", "a model that is not served", "vLLM source: serving models", _check_model),
-    Rule("vllm.messages", "no messages", "vLLM source: protocol", check_messages),
-    Rule("vllm.effort", "an effort that this model does not support", "vLLM source: gpt-oss", _check_effort),
-    Rule("vllm.result-images", "an image in a tool result", "vllm#43203", check_result_parts),
-)
-
-API = chat_completions.simulated_api("vllm", RULES, _respond, MODELS, _error_body)
+API = chat_completions.simulated_api("vllm", tuple(RULES), _respond, MODELS, _error_body)

@@ -1,93 +1,44 @@
 """The shared vocabulary: events, entries, seals, usage and errors. Frozen values without behaviour."""
 
-from thinkaloud.core.canon.errors import (
-    BadCatalog,
-    BadFrame,
-    BadOutput,
-    BudgetTooSmall,
-    KeyMissing,
-    LimitExceeded,
-    NotAResponse,
-    OutOfOrder,
-    ProviderFault,
-    Refused,
-    ThinkaloudError,
-    ThinkingNotOffered,
-    UnknownDialect,
-    UnknownLocale,
-    UnknownModel,
-    UnknownPreset,
-    UnknownProfile,
-    reason_of,
-)
-from thinkaloud.core.canon.events import (
-    ApprovalAsked,
-    ApprovalSettled,
-    BlockEnded,
-    BlockGrew,
-    BlockReclassified,
-    BlockSealed,
-    BlockStarted,
-    Entry,
-    Event,
-    Finish,
-    Kind,
-    NoticeGiven,
-    Provenance,
-    ReplyEnded,
-    Seal,
-    SealForm,
-    SummaryWritten,
-    ToolFinished,
-    TurnEnded,
-    TurnFailed,
-    TurnStarted,
-    Usage,
-    UsageReported,
-)
-from thinkaloud.core.canon.template import Wording
-
-__all__ = [
-    "ApprovalAsked",
-    "ApprovalSettled",
-    "BadCatalog",
-    "BadFrame",
-    "BadOutput",
-    "BlockEnded",
-    "BlockGrew",
-    "BlockReclassified",
-    "BlockSealed",
-    "BlockStarted",
-    "BudgetTooSmall",
-    "Entry",
-    "Event",
-    "Finish",
-    "KeyMissing",
-    "Kind",
-    "LimitExceeded",
-    "NotAResponse",
-    "NoticeGiven",
-    "OutOfOrder",
-    "Provenance",
-    "ProviderFault",
-    "Refused",
-    "ReplyEnded",
-    "Seal",
-    "SealForm",
-    "SummaryWritten",
-    "ThinkaloudError",
-    "ThinkingNotOffered",
-    "ToolFinished",
-    "TurnEnded",
-    "TurnFailed",
-    "TurnStarted",
-    "UnknownDialect",
-    "UnknownLocale",
-    "UnknownModel",
-    "UnknownPreset",
-    "UnknownProfile",
-    "Usage",
-    "UsageReported",
-    "Wording",
-    "reason_of",
-]
+from thinkaloud.core.canon.errors import BadCatalog as BadCatalog
+from thinkaloud.core.canon.errors import BadFrame as BadFrame
+from thinkaloud.core.canon.errors import BadOutput as BadOutput
+from thinkaloud.core.canon.errors import BudgetTooSmall as BudgetTooSmall
+from thinkaloud.core.canon.errors import KeyMissing as KeyMissing
+from thinkaloud.core.canon.errors import LimitExceeded as LimitExceeded
+from thinkaloud.core.canon.errors import NotAResponse as NotAResponse
+from thinkaloud.core.canon.errors import OutOfOrder as OutOfOrder
+from thinkaloud.core.canon.errors import ProviderFault as ProviderFault
+from thinkaloud.core.canon.errors import Refused as Refused
+from thinkaloud.core.canon.errors import ThinkaloudError as ThinkaloudError
+from thinkaloud.core.canon.errors import ThinkingNotOffered as ThinkingNotOffered
+from thinkaloud.core.canon.errors import UnknownDialect as UnknownDialect
+from thinkaloud.core.canon.errors import UnknownLocale as UnknownLocale
+from thinkaloud.core.canon.errors import UnknownModel as UnknownModel
+from thinkaloud.core.canon.errors import UnknownPreset as UnknownPreset
+from thinkaloud.core.canon.errors import UnknownProfile as UnknownProfile
+from thinkaloud.core.canon.errors import reason_of as reason_of
+from thinkaloud.core.canon.events import ApprovalAsked as ApprovalAsked
+from thinkaloud.core.canon.events import ApprovalSettled as ApprovalSettled
+from thinkaloud.core.canon.events import BlockEnded as BlockEnded
+from thinkaloud.core.canon.events import BlockGrew as BlockGrew
+from thinkaloud.core.canon.events import BlockReclassified as BlockReclassified
+from thinkaloud.core.canon.events import BlockSealed as BlockSealed
+from thinkaloud.core.canon.events import BlockStarted as BlockStarted
+from thinkaloud.core.canon.events import Entry as Entry
+from thinkaloud.core.canon.events import Event as Event
+from thinkaloud.core.canon.events import Finish as Finish
+from thinkaloud.core.canon.events import Kind as Kind
+from thinkaloud.core.canon.events import NoticeGiven as NoticeGiven
+from thinkaloud.core.canon.events import Provenance as Provenance
+from thinkaloud.core.canon.events import ReplyEnded as ReplyEnded
+from thinkaloud.core.canon.events import Seal as Seal
+from thinkaloud.core.canon.events import SealForm as SealForm
+from thinkaloud.core.canon.events import SummaryWritten as SummaryWritten
+from thinkaloud.core.canon.events import ToolFinished as ToolFinished
+from thinkaloud.core.canon.events import TurnEnded as TurnEnded
+from thinkaloud.core.canon.events import TurnFailed as TurnFailed
+from thinkaloud.core.canon.events import TurnStarted as TurnStarted
+from thinkaloud.core.canon.events import Usage as Usage
+from thinkaloud.core.canon.events import UsageReported as UsageReported
+from thinkaloud.core.canon.template import Wording as Wording

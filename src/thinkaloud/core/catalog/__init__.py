@@ -1,69 +1,33 @@
 """The catalog of providers and models, route selection, and translation of thinking settings. No I/O."""
 
-from thinkaloud.core.catalog.catalog import (
-    Catalog,
-    ModelListing,
-    builtin_catalog,
-    builtin_texts,
-    find_model,
-    list_models,
-    parse_catalog,
-)
-from thinkaloud.core.catalog.refresh import (
-    CatalogDifference,
-    FieldChange,
-    ReportedModel,
-    compare_models,
-    new_rows,
-    read_reported_models,
-)
-from thinkaloud.core.catalog.routing import has_thinking_suffix, key_missing_error, retirement_note, route
-from thinkaloud.core.catalog.rows import (
-    AuthScheme,
-    InputKind,
-    Model,
-    Provider,
-    ReplayForm,
-    ReplayRow,
-    ReplayScope,
-    Route,
-    RowSource,
-    ThinkingControl,
-    ThinkingSupport,
-    ThinkingVisibility,
-)
-from thinkaloud.core.catalog.thinking import allows_forced_tool, resolve_thinking
-
-__all__ = [
-    "AuthScheme",
-    "Catalog",
-    "CatalogDifference",
-    "FieldChange",
-    "InputKind",
-    "Model",
-    "ModelListing",
-    "Provider",
-    "ReplayForm",
-    "ReplayRow",
-    "ReplayScope",
-    "ReportedModel",
-    "Route",
-    "RowSource",
-    "ThinkingControl",
-    "ThinkingSupport",
-    "ThinkingVisibility",
-    "allows_forced_tool",
-    "builtin_catalog",
-    "builtin_texts",
-    "compare_models",
-    "find_model",
-    "has_thinking_suffix",
-    "key_missing_error",
-    "list_models",
-    "new_rows",
-    "parse_catalog",
-    "read_reported_models",
-    "resolve_thinking",
-    "retirement_note",
-    "route",
-]
+from thinkaloud.core.catalog.catalog import Catalog as Catalog
+from thinkaloud.core.catalog.catalog import ModelListing as ModelListing
+from thinkaloud.core.catalog.catalog import builtin_catalog as builtin_catalog
+from thinkaloud.core.catalog.catalog import builtin_texts as builtin_texts
+from thinkaloud.core.catalog.catalog import find_model as find_model
+from thinkaloud.core.catalog.catalog import list_models as list_models
+from thinkaloud.core.catalog.catalog import parse_catalog as parse_catalog
+from thinkaloud.core.catalog.refresh import CatalogDifference as CatalogDifference
+from thinkaloud.core.catalog.refresh import FieldChange as FieldChange
+from thinkaloud.core.catalog.refresh import ReportedModel as ReportedModel
+from thinkaloud.core.catalog.refresh import compare_models as compare_models
+from thinkaloud.core.catalog.refresh import new_rows as new_rows
+from thinkaloud.core.catalog.refresh import read_reported_models as read_reported_models
+from thinkaloud.core.catalog.routing import has_thinking_suffix as has_thinking_suffix
+from thinkaloud.core.catalog.routing import key_missing_error as key_missing_error
+from thinkaloud.core.catalog.routing import retirement_note as retirement_note
+from thinkaloud.core.catalog.routing import route as route
+from thinkaloud.core.catalog.rows import AuthScheme as AuthScheme
+from thinkaloud.core.catalog.rows import InputKind as InputKind
+from thinkaloud.core.catalog.rows import Model as Model
+from thinkaloud.core.catalog.rows import Provider as Provider
+from thinkaloud.core.catalog.rows import ReplayForm as ReplayForm
+from thinkaloud.core.catalog.rows import ReplayRow as ReplayRow
+from thinkaloud.core.catalog.rows import ReplayScope as ReplayScope
+from thinkaloud.core.catalog.rows import Route as Route
+from thinkaloud.core.catalog.rows import RowSource as RowSource
+from thinkaloud.core.catalog.rows import ThinkingControl as ThinkingControl
+from thinkaloud.core.catalog.rows import ThinkingSupport as ThinkingSupport
+from thinkaloud.core.catalog.rows import ThinkingVisibility as ThinkingVisibility
+from thinkaloud.core.catalog.thinking import allows_forced_tool as allows_forced_tool
+from thinkaloud.core.catalog.thinking import resolve_thinking as resolve_thinking

@@ -105,20 +105,20 @@ def read_reported_models(body: bytes | str) -> list[ReportedModel]:
 def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedModel]) -> CatalogDifference:
     """Compare a provider's list with the catalog rows of its models."""
     reported_by_id = {model.id: model for model in reported}
-    rows = {name: find_model(catalog, name) for name in reported_by_id}
-    spellings = [model.at[provider] for model in catalog.models.values() if provider in model.at]
-    return CatalogDifference(
-        new=tuple(name for name, row in rows.items() if row is None),
-        gone=tuple(
-            name for name in spellings if "*" not in name and not _covered_by_list(name, reported_by_id)
-        ),
-        changed=tuple(
-            change
-            for name, row in rows.items()
-            if row is not None
-            for change in _changes(row, provider, reported_by_id[name])
-        ),
-    )
+    new = []
+    changed: list[FieldChange] = []
+    for name, model in reported_by_id.items():
+        row = find_model(catalog, name)
+        if row is None:
+            new.append(name)
+        else:
+            changed += _changes(row, provider, model)
+    gone = []
+    for row in catalog.models.values():
+        spelling = row.at.get(provider)
+        if spelling is not None and "*" not in spelling and not _covered_by_list(spelling, reported_by_id):
+            gone.append(spelling)
+    return CatalogDifference(new=tuple(new), gone=tuple(gone), changed=tuple(changed))
 
 
 def new_rows(catalog: Catalog, provider: Provider, reported: Iterable[ReportedModel], as_of: str) -> str:
@@ -206,7 +206,9 @@ def _from_capabilities(name: str, capabilities: _Capabilities, limit: int | None
 
 def _efforts(support: dict[str, _Supported | bool | None] | None) -> tuple[str, ...] | None:
     """Return the effort words marked as supported, or None if none is marked."""
-    words = [word for word in EFFORT_WORDS if _supported((support or {}).get(word))]
+    if not support:
+        return None
+    words = [word for word in EFFORT_WORDS if _supported(support.get(word))]
     return tuple(words) or None
 
 

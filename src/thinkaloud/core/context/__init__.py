@@ -11,11 +11,7 @@ from thinkaloud.core.context.context import (
     steps_of,
     write_conversation,
 )
-from thinkaloud.core.context.replay_rules import (
-    BuildOptions,
-    UnsupportedThoughts,
-    supports_thinking_blocks,
-)
+from thinkaloud.core.context.replay_rules import BuildOptions, UnsupportedThoughts, supports_thinking_blocks
 from thinkaloud.core.context.report import REASONS, Report, ReportLine, ReportTotal, SendStatus
 
 __all__ = [

@@ -121,14 +121,18 @@ class PlainCalls:
         return {block.number: self._call(sent_turn.step, block, signed) for block, _ in sent_turn.calls}
 
     def _call(self, step: int, block: Block, signed: bool) -> tuple[ToolCall, str]:
-        call_id, code = block.call_id, "plain"
+        code = "plain"
+        call_id = block.call_id
         if not call_id or call_id in self._used_ids:
-            call_id, code = f"{call_id or 'call'}_{step}_{block.number}", "renamed"
+            code = "renamed"
+            call_id = f"{call_id or 'call'}_{step}_{block.number}"
         self._used_ids.add(call_id)
         arguments = block.text or "{}"
         if not _encodes_object(arguments):
-            arguments, code = msgspec.json.encode({"input": arguments}).decode(), "wrapped"
-        return ToolCall(call_id, block.name, arguments, _signature(block) if signed else ""), code
+            code = "wrapped"
+            arguments = msgspec.json.encode({"input": arguments}).decode()
+        signature = _signature(block) if signed else ""
+        return ToolCall(call_id, block.name, arguments, signature), code
 
 
 def _encodes_object(text: str) -> bool:

@@ -281,6 +281,15 @@ def merged_answers(steps: Iterable[ClientStep]) -> Iterator[ClientStep]:
         yield answer
 
 
+class FunctionFields(msgspec.Struct):
+    """A function as Chat Completions and Ollama write it, in a call or in a tool."""
+
+    name: str = ""
+    arguments: Any = ""
+    description: str | None = None
+    parameters: msgspec.Raw = msgspec.Raw()
+
+
 def json_text(value: Any) -> str:
     """Return a JSON value as text, a string as it is."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -102,8 +102,10 @@ def ended_without_answer(turn: Turn) -> bool:
 
 def interrupted_step(turn: Turn) -> int | None:
     """Return the last step of a turn, which ran when the turn was cut; None if it is a finished call."""
-    last = next((block for block in reversed(turn.own_blocks()) if visible(block)), None)
-    return None if last is None or last.result is not None else last.number
+    for block in reversed(turn.own_blocks()):
+        if visible(block):
+            return block.number if block.result is None else None
+    return None
 
 
 def _in_progress(turn: Turn) -> bool:

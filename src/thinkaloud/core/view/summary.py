@@ -77,17 +77,22 @@ def opening_title(text: str) -> str:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence that is long enough, else the first sentence."""
-    candidates = [sentence for sentence in _sentences(first_code_points(text, READ_AHEAD)) if sentence]
-    long_enough = (sentence for sentence in candidates if count_words(sentence) >= MIN_SENTENCE_WORDS)
-    return next(long_enough, candidates[0] if candidates else "")
+    sentences = list(filter(None, _sentences(first_code_points(text, READ_AHEAD))))
+    for sentence in sentences:
+        if count_words(sentence) >= MIN_SENTENCE_WORDS:
+            return sentence
+    return sentences[0] if sentences else ""
 
 
 def last_sentence(text: str) -> str:
     """Return the last sentence that is long enough and tells no intention, else the last sentence."""
-    candidates = [sentence for sentence in _sentences(last_code_points(text, READ_AHEAD)) if sentence]
-    long_enough = [sentence for sentence in candidates if count_words(sentence) >= MIN_SENTENCE_WORDS]
-    results = [sentence for sentence in long_enough if not _INTENTION.match(sentence)]
-    return next((choice[-1] for choice in (results, long_enough, candidates) if choice), "")
+    sentences = list(filter(None, _sentences(last_code_points(text, READ_AHEAD))))
+    long_enough = [sentence for sentence in sentences if count_words(sentence) >= MIN_SENTENCE_WORDS]
+    for sentence in reversed(long_enough):
+        if not _INTENTION.match(sentence):
+            return sentence
+    candidates = long_enough or sentences
+    return candidates[-1] if candidates else ""
 
 
 def newest_title(turn: Turn) -> str:

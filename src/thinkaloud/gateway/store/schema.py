@@ -42,9 +42,9 @@ def _key() -> Column[int]:
     return Column("key", Key, primary_key=True, autoincrement=True)
 
 
-def _foreign_key(table: str, *, name: str = "", nullable: bool = False) -> Column[int]:
+def _foreign_key(table: str) -> Column[int]:
     reference = ForeignKey(f"{table}.key", ondelete="CASCADE")
-    return Column(name or table.removesuffix("s"), Key, reference, nullable=nullable)
+    return Column(table.removesuffix("s"), Key, reference, nullable=False)
 
 
 def _text(name: str, default: str | None = "") -> Column[str]:

@@ -8,7 +8,7 @@ import hashlib
 from typing import NamedTuple
 
 from thinkaloud.simulators.anthropic.history import content_blocks, without_cache_marks
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, compact_json, objects
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, compact_json, objects
 from thinkaloud.simulators.script import count_tokens
 
 MAX_MARKS = 4
@@ -73,6 +73,10 @@ def _blocks(request: ApiRequest) -> list[_Block]:
     return blocks
 
 
+RULES = RuleTable("anthropic")
+
+
+@RULES.refuses("cache-marks", "more than four cache marks", _SOURCE)
 def _check_marks(request: ApiRequest) -> ApiError | None:
     marks = sum(block.marked for block in _blocks(request))
     if marks <= MAX_MARKS:
@@ -81,6 +85,7 @@ def _check_marks(request: ApiRequest) -> ApiError | None:
     return ApiError(400, message, "invalid_request_error")
 
 
+@RULES.refuses("cache-empty", "a cache mark on an empty text", _SOURCE)
 def _check_empty(request: ApiRequest) -> ApiError | None:
     for message in objects(request.body["messages"]):
         for block in content_blocks(message):
@@ -89,9 +94,3 @@ def _check_empty(request: ApiRequest) -> ApiError | None:
                     400, "cache_control cannot be set for empty text blocks", "invalid_request_error"
                 )
     return None
-
-
-RULES = (
-    Rule("anthropic.cache-marks", "more than four cache marks", _SOURCE, _check_marks),
-    Rule("anthropic.cache-empty", "a cache mark on an empty text", _SOURCE, _check_empty),
-)

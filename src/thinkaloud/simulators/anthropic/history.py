@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from thinkaloud.simulators.anthropic.models import ClaudeModel, find_model, thinking_type
 from thinkaloud.simulators.anthropic.rules import invalid_request
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, mapping, objects
 from thinkaloud.simulators.seals import fingerprint
 
 _CALL_ID = re.compile("^[a-zA-Z0-9_-]+$")
@@ -138,6 +138,10 @@ def _drop_entry(path: BlockPath, reason: str) -> Json:
     return {"type": "thinking_dropped", "path": str(path), "reason": reason}
 
 
+RULES = RuleTable("anthropic")
+
+
+@RULES.refuses("message-shape", "a message that is empty or has an unknown role or field", "vendor docs")
 def _check_messages(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request.body["messages"]):
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
@@ -150,6 +154,7 @@ def _check_messages(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("block-shape", "a block with an unknown field, or an empty text", "vendor docs")
 def _check_blocks(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(_messages(request)):
         for block_index, block in enumerate(content_blocks(message)):
@@ -167,6 +172,7 @@ def _check_blocks(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("unsigned", "a thought without a signature", "onyx#13691")
 def _check_signed(request: ApiRequest) -> ApiError | None:
     for path, block, _ in _thought_blocks(request):
         name = "data" if block["type"] == "redacted_thinking" else "signature"
@@ -177,21 +183,12 @@ def _check_signed(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("altered", "a thought that differs from what was signed", "vendor docs")
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
     for path, block, _ in _thought_blocks(request):
         if _read_signature(request, block) is None:
             name = "data" if block["type"] == "redacted_thinking" else "signature"
             return invalid_request(f"{path}: Invalid `{name}` in `{block['type']}` block")
-    return None
-
-
-def _check_prefix_binding(request: ApiRequest) -> ApiError | None:
-    binding = mapping(mapping(request.body.get("thinking")).get("block_binding"))
-    if request.has_beta(_BINDING_BETA) and binding.get("prefix_mismatch_behavior") == "drop_block":
-        return None
-    for drop in dropped_blocks(request):
-        if drop["reason"] == "prefix_binding_mismatch":
-            return invalid_request(f"{drop['path']}: {_MISMATCH_MESSAGE}")
     return None
 
 
@@ -202,25 +199,6 @@ def _open_loop(request: ApiRequest) -> tuple[int, list[Json]] | None:
         return None
     answered = any(block.get("type") == "tool_result" for block in content_blocks(messages[-1]))
     return (len(messages) - 2, content_blocks(messages[-2])) if answered else None
-
-
-def _check_thinking_first(request: ApiRequest) -> ApiError | None:
-    open_loop = _open_loop(request)
-    if thinking_type(request, _model_row(request)) != "enabled" or open_loop is None:
-        return None
-    return _missing_thought_error(*open_loop)
-
-
-def _check_thinking_kept(request: ApiRequest) -> ApiError | None:
-    open_loop = _open_loop(request)
-    model = _model_row(request)
-    if open_loop is None or thinking_type(request, model) != "adaptive":
-        return None
-    for block in open_loop[1]:
-        call = f"{block.get('id')} {model.id}"
-        if block.get("type") == "tool_use" and call in request.state.calls_after_thought:
-            return _missing_thought_error(*open_loop)
-    return None
 
 
 def _missing_thought_error(index: int, blocks: list[Json]) -> ApiError | None:
@@ -238,6 +216,11 @@ def _ids(message: Json, kind: str, name: str) -> list[Any]:
     return [block.get(name) for block in content_blocks(message) if block.get("type") == kind]
 
 
+@RULES.refuses(
+    "call-ids",
+    "a call id twice, or with other characters than letters, digits, _ and -",
+    "litellm#23510, opencode#1279",
+)
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
     seen: set[object] = set()
     for index, message in enumerate(_messages(request)):
@@ -255,6 +238,7 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("results-first", "other content before a tool result", "vendor docs: tool use")
 def _check_results_first(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(_messages(request)):
         kinds = [block.get("type") == "tool_result" for block in content_blocks(message)]
@@ -265,6 +249,7 @@ def _check_results_first(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("calls-open", "a call whose result does not follow immediately", "vendor docs: tool use")
 def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     messages = [*_messages(request), {}]
     for index, (message, following) in enumerate(pairwise(messages)):
@@ -280,6 +265,7 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("results-alone", "a result whose call is not in the previous message", "vendor docs: tool use")
 def _check_results_called(request: ApiRequest) -> ApiError | None:
     messages = [{}, *_messages(request)]
     for index, (previous, message) in enumerate(pairwise(messages)):
@@ -294,61 +280,45 @@ def _check_results_called(request: ApiRequest) -> ApiError | None:
     return None
 
 
-RULES = (
-    Rule(
-        "anthropic.message-shape",
-        "a message that is empty or has an unknown role or field",
-        "vendor docs",
-        _check_messages,
-    ),
-    Rule(
-        "anthropic.block-shape",
-        "a block with an unknown field, or an empty text",
-        "vendor docs",
-        _check_blocks,
-    ),
-    Rule("anthropic.unsigned", "a thought without a signature", "onyx#13691", _check_signed),
-    Rule("anthropic.altered", "a thought that differs from what was signed", "vendor docs", _check_unaltered),
-    Rule(
-        "anthropic.call-ids",
-        "a call id twice, or with other characters than letters, digits, _ and -",
-        "litellm#23510, opencode#1279",
-        _check_call_ids,
-    ),
-    Rule(
-        "anthropic.results-first",
-        "other content before a tool result",
-        "vendor docs: tool use",
-        _check_results_first,
-    ),
-    Rule(
-        "anthropic.calls-open",
-        "a call whose result does not follow immediately",
-        "vendor docs: tool use",
-        _check_calls_answered,
-    ),
-    Rule(
-        "anthropic.results-alone",
-        "a result whose call is not in the previous message",
-        "vendor docs: tool use",
-        _check_results_called,
-    ),
-    Rule(
-        "anthropic.thinking-first",
-        "manual thinking, if the open tool loop does not begin with a thought",
-        "opencode#3077, continue#4470",
-        _check_thinking_first,
-    ),
-    Rule(
-        "anthropic.thinking-left-out",
-        "adaptive thinking, if the thought before this model's own call in the open tool loop is missing",
-        "vendor docs: thinking with tool use",
-        _check_thinking_kept,
-    ),
-    Rule(
-        "anthropic.moved",
-        "a thought bound to its conversation, sent in another one (unless drop_block is set)",
-        "vendor docs: thinking block binding",
-        _check_prefix_binding,
-    ),
+@RULES.refuses(
+    "thinking-first",
+    "manual thinking, if the open tool loop does not begin with a thought",
+    "opencode#3077, continue#4470",
 )
+def _check_thinking_first(request: ApiRequest) -> ApiError | None:
+    open_loop = _open_loop(request)
+    if thinking_type(request, _model_row(request)) != "enabled" or open_loop is None:
+        return None
+    return _missing_thought_error(*open_loop)
+
+
+@RULES.refuses(
+    "thinking-left-out",
+    "adaptive thinking, if the thought before this model's own call in the open tool loop is missing",
+    "vendor docs: thinking with tool use",
+)
+def _check_thinking_kept(request: ApiRequest) -> ApiError | None:
+    open_loop = _open_loop(request)
+    model = _model_row(request)
+    if open_loop is None or thinking_type(request, model) != "adaptive":
+        return None
+    for block in open_loop[1]:
+        call = f"{block.get('id')} {model.id}"
+        if block.get("type") == "tool_use" and call in request.state.calls_after_thought:
+            return _missing_thought_error(*open_loop)
+    return None
+
+
+@RULES.refuses(
+    "moved",
+    "a thought bound to its conversation, sent in another one (unless drop_block is set)",
+    "vendor docs: thinking block binding",
+)
+def _check_prefix_binding(request: ApiRequest) -> ApiError | None:
+    binding = mapping(mapping(request.body.get("thinking")).get("block_binding"))
+    if request.has_beta(_BINDING_BETA) and binding.get("prefix_mismatch_behavior") == "drop_block":
+        return None
+    for drop in dropped_blocks(request):
+        if drop["reason"] == "prefix_binding_mismatch":
+            return invalid_request(f"{drop['path']}: {_MISMATCH_MESSAGE}")
+    return None

@@ -1,7 +1,7 @@
 """Anthropic's rules that do not depend on the conversation: key, fields, thinking, sampling."""
 
 from thinkaloud.simulators.anthropic.models import ClaudeModel, find_model, thinking_type
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, split_names
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, mapping, split_names
 from thinkaloud.simulators.output_rules import claude_violation
 
 MIN_BUDGET_TOKENS = 1024
@@ -33,6 +33,10 @@ def invalid_request(message: str) -> ApiError:
     return ApiError(400, message, "invalid_request_error")
 
 
+KEY_RULES = RuleTable("anthropic")
+
+
+@KEY_RULES.refuses("key", "missing or wrong key", "vendor docs: errors")
 def _check_key(request: ApiRequest) -> ApiError | None:
     key = request.headers.get("x-api-key") or request.bearer
     if request.accepts_key(key):
@@ -40,12 +44,17 @@ def _check_key(request: ApiRequest) -> ApiError | None:
     return ApiError(401, "invalid x-api-key", "authentication_error")
 
 
+@KEY_RULES.refuses("version", "missing anthropic-version header", "vendor docs: versioning")
 def _check_version(request: ApiRequest) -> ApiError | None:
     if "anthropic-version" in request.headers:
         return None
     return invalid_request("anthropic-version: header is required")
 
 
+RULES = RuleTable("anthropic")
+
+
+@RULES.refuses("shape", "missing or unknown field", "vendor docs: errors")
 def _check_shape(request: ApiRequest) -> ApiError | None:
     for name in ("model", "max_tokens", "messages"):
         if name not in request.body:
@@ -60,10 +69,12 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("model", "unknown model", "vendor docs: errors")
 def _check_model(request: ApiRequest) -> ApiError | None:
     return None if find_model(request.model) else ApiError(404, f"model: {request.model}", "not_found_error")
 
 
+@RULES.refuses("thinking-shape", "a thinking object with an unknown type or field", "SDK types")
 def _check_thinking_shape(request: ApiRequest) -> ApiError | None:
     thinking = request.body.get("thinking")
     if thinking is None:
@@ -83,6 +94,16 @@ def _check_thinking_shape(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("binding-header", "block_binding without its beta header", "vendor docs")
+def _check_binding_header(request: ApiRequest) -> ApiError | None:
+    if "block_binding" not in mapping(request.body.get("thinking")):
+        return None
+    if request.has_beta("thinking-binding-controls-2026-08-01"):
+        return None
+    return invalid_request("thinking.block_binding: Extra inputs are not permitted")
+
+
+@RULES.refuses("thinking-type", "a thinking type that this model does not support", "vendor docs")
 def _check_thinking_type(request: ApiRequest) -> ApiError | None:
     kind = thinking_type(request, _model_row(request))
     if "thinking" not in request.body or kind in _model_row(request).thinking_types:
@@ -94,6 +115,7 @@ def _check_thinking_type(request: ApiRequest) -> ApiError | None:
     return invalid_request(f'"thinking.type.{kind}" is not supported for this model. {advice}')
 
 
+@RULES.refuses("least-budget", "a budget under 1,024 tokens", "SDK types")
 def _check_min_budget(request: ApiRequest) -> ApiError | None:
     if thinking_type(request, _model_row(request)) != "enabled":
         return None
@@ -107,6 +129,7 @@ def _check_min_budget(request: ApiRequest) -> ApiError | None:
     )
 
 
+@RULES.refuses("most-budget", "a budget that is not below max_tokens", "SDK types")
 def _check_max_budget(request: ApiRequest) -> ApiError | None:
     budget = mapping(request.body.get("thinking")).get("budget_tokens")
     interleaved = request.has_beta("interleaved-thinking-2025-05-14")
@@ -115,6 +138,9 @@ def _check_max_budget(request: ApiRequest) -> ApiError | None:
     return invalid_request("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
 
+@RULES.refuses(
+    "max-tokens", "max_tokens above the output limit of this model", "claude-code#24451, OpenHands#11090"
+)
 def _check_output_limit(request: ApiRequest) -> ApiError | None:
     limit, max_tokens = _model_row(request).max_tokens, request.body["max_tokens"]
     if max_tokens <= limit:
@@ -125,6 +151,7 @@ def _check_output_limit(request: ApiRequest) -> ApiError | None:
     )
 
 
+@RULES.refuses("effort", "an effort that this model does not support", "pydantic-ai profiles")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     effort = mapping(request.body.get("output_config")).get("effort")
     if effort is None:
@@ -141,6 +168,7 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("forced-tool", "a forced tool with manual thinking, or on 5.1+ at all", "vendor docs")
 def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     choice = mapping(request.body.get("tool_choice")).get("type")
     if choice not in ("any", "tool"):
@@ -152,6 +180,7 @@ def _check_forced_tool(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("sampling", "sampling other than the default while thinking", "vendor docs")
 def _check_sampling(request: ApiRequest) -> ApiError | None:
     fixed = not _model_row(request).sampling_allowed
     if not fixed and not _thinking_on(request):
@@ -168,6 +197,11 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "one-sampling",
+    "temperature together with top_p, from Opus 4.1 on",
+    "litellm#15097, otoroshi-llm-extension#140",
+)
 def _check_one_sampling(request: ApiRequest) -> ApiError | None:
     given = [name for name in ("temperature", "top_p") if request.body.get(name) is not None]
     if len(given) < 2 or not _model_row(request).one_sampling:
@@ -177,6 +211,27 @@ def _check_one_sampling(request: ApiRequest) -> ApiError | None:
     )
 
 
+def output_schema(request: ApiRequest) -> Json | None:
+    """Return the JSON Schema that the answer must match, by its present or its former name."""
+    output_format = mapping(request.body.get("output_config")).get("format")
+    return mapping(output_format or request.body.get("output_format")).get("schema")
+
+
+@RULES.refuses(
+    "output",
+    "a schema with open objects or with bounds, or for a model before 4.1",
+    "ax#458, req_llm#302, vendor docs: structured outputs",
+)
+def _check_output(request: ApiRequest) -> ApiError | None:
+    schema = output_schema(request)
+    if schema is None:
+        return None
+    if not _model_row(request).structured_outputs:
+        return invalid_request(f"'{request.model}' does not support output format.")
+    return claude_violation(schema, "output_config.format.schema")
+
+
+@RULES.refuses("prefill", "a final assistant message, on the 5 family or while thinking", "vendor docs")
 def _check_prefill(request: ApiRequest) -> ApiError | None:
     last = mapping(request.body["messages"][-1])
     if last.get("role") != "assistant":
@@ -187,103 +242,3 @@ def _check_prefill(request: ApiRequest) -> ApiError | None:
         "This model does not support assistant message prefill. "
         "The conversation must end with a user message."
     )
-
-
-def _check_binding_header(request: ApiRequest) -> ApiError | None:
-    if "block_binding" not in mapping(request.body.get("thinking")):
-        return None
-    if request.has_beta("thinking-binding-controls-2026-08-01"):
-        return None
-    return invalid_request("thinking.block_binding: Extra inputs are not permitted")
-
-
-def output_schema(request: ApiRequest) -> Json | None:
-    """Return the JSON Schema that the answer must match, by its present or its former name."""
-    output_format = mapping(request.body.get("output_config")).get("format")
-    return mapping(output_format or request.body.get("output_format")).get("schema")
-
-
-def _check_output(request: ApiRequest) -> ApiError | None:
-    schema = output_schema(request)
-    if schema is None:
-        return None
-    if not _model_row(request).structured_outputs:
-        return invalid_request(f"'{request.model}' does not support output format.")
-    return claude_violation(schema, "output_config.format.schema")
-
-
-KEY_RULES = (
-    Rule("anthropic.key", "missing or wrong key", "vendor docs: errors", _check_key),
-    Rule("anthropic.version", "missing anthropic-version header", "vendor docs: versioning", _check_version),
-)
-RULES = (
-    Rule(
-        "anthropic.shape",
-        "missing or unknown field",
-        "vendor docs: errors",
-        _check_shape,
-    ),
-    Rule("anthropic.model", "unknown model", "vendor docs: errors", _check_model),
-    Rule(
-        "anthropic.thinking-shape",
-        "a thinking object with an unknown type or field",
-        "SDK types",
-        _check_thinking_shape,
-    ),
-    Rule(
-        "anthropic.binding-header",
-        "block_binding without its beta header",
-        "vendor docs",
-        _check_binding_header,
-    ),
-    Rule(
-        "anthropic.thinking-type",
-        "a thinking type that this model does not support",
-        "vendor docs",
-        _check_thinking_type,
-    ),
-    Rule("anthropic.least-budget", "a budget under 1,024 tokens", "SDK types", _check_min_budget),
-    Rule("anthropic.most-budget", "a budget that is not below max_tokens", "SDK types", _check_max_budget),
-    Rule(
-        "anthropic.max-tokens",
-        "max_tokens above the output limit of this model",
-        "claude-code#24451, OpenHands#11090",
-        _check_output_limit,
-    ),
-    Rule(
-        "anthropic.effort",
-        ("an effort that this model does not support"),
-        "pydantic-ai profiles",
-        _check_effort,
-    ),
-    Rule(
-        "anthropic.forced-tool",
-        "a forced tool with manual thinking, or on 5.1+ at all",
-        "vendor docs",
-        _check_forced_tool,
-    ),
-    Rule(
-        "anthropic.sampling",
-        "sampling other than the default while thinking",
-        "vendor docs",
-        _check_sampling,
-    ),
-    Rule(
-        "anthropic.one-sampling",
-        "temperature together with top_p, from Opus 4.1 on",
-        "litellm#15097, otoroshi-llm-extension#140",
-        _check_one_sampling,
-    ),
-    Rule(
-        "anthropic.output",
-        "a schema with open objects or with bounds, or for a model before 4.1",
-        "ax#458, req_llm#302, vendor docs: structured outputs",
-        _check_output,
-    ),
-    Rule(
-        "anthropic.prefill",
-        "a final assistant message, on the 5 family or while thinking",
-        "vendor docs",
-        _check_prefill,
-    ),
-)

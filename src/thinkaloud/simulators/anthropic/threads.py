@@ -6,7 +6,7 @@ before all other rules, which then see the whole conversation.
 
 from dataclasses import replace
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, first_violation, mapping
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, RuleTable, first_violation, mapping
 
 BETA = "message-threads-2026-08-12"
 _CREATE_FIELDS = ("system", "tools")
@@ -45,12 +45,17 @@ def _refusal(code: str, message: str, status: int = 400, **details: object) -> A
     return ApiError(status, message, kind, details=({"error_code": code, **details},))
 
 
+RULES = RuleTable("anthropic")
+
+
+@RULES.refuses("thread-header", "a thread without its beta header", _SOURCE)
 def _check_header(request: ApiRequest) -> ApiError | None:
     if "thread" not in request.body or request.has_beta(BETA):
         return None
     return ApiError(400, "thread: Extra inputs are not permitted", "invalid_request_error")
 
 
+@RULES.refuses("thread-fields", "a thread together with context_management or fallbacks", "SDK types")
 def _check_supported(request: ApiRequest) -> ApiError | None:
     names = [name for name in _UNSUPPORTED_FIELDS if request.body.get(name)]
     if not request.body.get("thread") or not names:
@@ -59,6 +64,7 @@ def _check_supported(request: ApiRequest) -> ApiError | None:
     return _refusal("thread_unsupported_request", message, unsupported=names)
 
 
+@RULES.refuses("thread-known", "a thread that is not held", "SDK types")
 def _check_known(request: ApiRequest) -> ApiError | None:
     thread = mapping(request.body.get("thread"))
     if thread.get("type") != "continue" or _previous(request) in request.state.threads:
@@ -66,12 +72,16 @@ def _check_known(request: ApiRequest) -> ApiError | None:
     return _refusal("thread_not_found", f"No thread was found for '{_previous(request)}'.", 404)
 
 
+@RULES.refuses("thread-last", "a response that was already continued", "SDK types")
 def _check_last(request: ApiRequest) -> ApiError | None:
     if not _previous(request) or _previous(request) not in request.state.continued_threads:
         return None
     return _refusal("thread_already_continued", f"'{_previous(request)}' has already been continued.")
 
 
+@RULES.refuses(
+    "thread-repeated", "the system prompt or tools in a request that continues a thread", "SDK: lib/threads"
+)
 def _check_repeated(request: ApiRequest) -> ApiError | None:
     repeated = [name for name in _CREATE_FIELDS if name in request.body]
     if not _previous(request) or request.completed or not repeated:
@@ -79,6 +89,7 @@ def _check_repeated(request: ApiRequest) -> ApiError | None:
     return ApiError(400, f"{repeated[0]}: may not be set when a thread is continued", "invalid_request_error")
 
 
+@RULES.refuses("thread-fixed", "another output_config than the thread began with", "SDK: lib/threads")
 def _check_fixed(request: ApiRequest) -> ApiError | None:
     thread = request.state.threads.get(_previous(request))
     if thread is None:
@@ -87,28 +98,3 @@ def _check_fixed(request: ApiRequest) -> ApiError | None:
     if not changed:
         return None
     return _refusal("thread_fingerprint_mismatch", f"differing field(s): {', '.join(changed)}")
-
-
-RULES = (
-    Rule("anthropic.thread-header", "a thread without its beta header", _SOURCE, _check_header),
-    Rule(
-        "anthropic.thread-fields",
-        "a thread together with context_management or fallbacks",
-        "SDK types",
-        _check_supported,
-    ),
-    Rule("anthropic.thread-known", "a thread that is not held", "SDK types", _check_known),
-    Rule("anthropic.thread-last", "a response that was already continued", "SDK types", _check_last),
-    Rule(
-        "anthropic.thread-repeated",
-        "the system prompt or tools in a request that continues a thread",
-        "SDK: lib/threads",
-        _check_repeated,
-    ),
-    Rule(
-        "anthropic.thread-fixed",
-        "another output_config than the thread began with",
-        "SDK: lib/threads",
-        _check_fixed,
-    ),
-)

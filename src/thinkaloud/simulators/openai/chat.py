@@ -1,12 +1,12 @@
 """OpenAI Chat Completions: the model reasons, the usage counts it, and none of it is shown."""
 
+from dataclasses import replace
+
 from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
-    Lookup,
-    Rule,
-    SimulatedApi,
+    RuleTable,
     SimulatedResponse,
     split_names,
 )
@@ -42,6 +42,13 @@ _REQUEST_FIELDS = split_names(
 )
 
 
+RULES = RuleTable("openai-chat")
+RULES.refuses("key", "missing or wrong key", "vendor docs: error codes")(check_key)
+RULES.refuses("model", "unknown model", "vendor docs: error codes")(check_model)
+RULES.refuses("messages", "no messages", "SDK types")(check_messages)
+
+
+@RULES.refuses("fields", "an unknown parameter", "SDK types")
 def _check_fields(request: ApiRequest) -> ApiError | None:
     for name in request.body:
         if name not in _REQUEST_FIELDS:
@@ -49,6 +56,7 @@ def _check_fields(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("message-fields", "an unknown field in a message", "cc-switch#2365")
 def _check_message_fields(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request_messages(request)):
         unknown = next((name for name in message if name not in MESSAGE_FIELDS), None)
@@ -58,10 +66,12 @@ def _check_message_fields(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("effort", "an effort that this model does not support", "vendor docs: reasoning")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning_effort", request.body.get("reasoning_effort"))
 
 
+@RULES.refuses("sampling", "a temperature while reasoning", "@ai-sdk/openai")
 def _check_sampling(request: ApiRequest) -> ApiError | None:
     if request_effort(request) == "none" or request.body.get("temperature") in (None, 1):
         return None
@@ -72,6 +82,7 @@ def _check_sampling(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "unsupported_value", "temperature")
 
 
+@RULES.refuses("stop", "stop on a model that always reasons", "n8n#18149, smolagents#1671")
 def _check_stop(request: ApiRequest) -> ApiError | None:
     row = find_model(request.model)
     if not row or not row.efforts or "none" in row.efforts or request.body.get("stop") is None:
@@ -80,6 +91,7 @@ def _check_stop(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "unsupported_parameter", "stop")
 
 
+@RULES.refuses("call-id", "a call id of more than 40 characters", "camel#2215, autogen#6377")
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
     for index, message in enumerate(request_messages(request)):
         for number, call in enumerate(tool_calls(message)):
@@ -94,6 +106,7 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("max-tokens", "max_tokens on a reasoning model", "vendor docs: reasoning")
 def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     row = find_model(request.model)
     if not row or not row.efforts or request.body.get("max_tokens") is None:
@@ -103,6 +116,7 @@ def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "unsupported_parameter", "max_tokens")
 
 
+@RULES.refuses("tools", "tools while GPT-5.6 reasons", "@ai-sdk/openai")
 def _check_tools_with_reasoning(request: ApiRequest) -> ApiError | None:
     row = find_model(request.model)
     if not row or row.chat_tools or not request.body.get("tools") or request_effort(request) == "none":
@@ -115,8 +129,17 @@ def _check_tools_with_reasoning(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, None, "reasoning_effort")
 
 
+@RULES.refuses(
+    "output",
+    "a strict schema with open objects or optional fields, or JSON that no message mentions",
+    "xsai#202, outlines#844, vendor docs: structured outputs",
+)
 def _check_output(request: ApiRequest) -> ApiError | None:
     return strict_violation(chat_format(request), "response_format") or check_json_word(request)
+
+
+RULES.refuses("result-images", "an image in a tool result", "OpenHands#7700")(check_result_parts)
+RULES.refuses("calls-open", "a call without its result, or the reverse", "vendor docs")(check_calls)
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
@@ -126,58 +149,5 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     )
 
 
-RULES = (
-    Rule("openai-chat.key", "missing or wrong key", "vendor docs: error codes", check_key),
-    Rule("openai-chat.model", "unknown model", "vendor docs: error codes", check_model),
-    Rule("openai-chat.messages", "no messages", "SDK types", check_messages),
-    Rule("openai-chat.fields", "an unknown parameter", "SDK types", _check_fields),
-    Rule(
-        "openai-chat.message-fields", "an unknown field in a message", "cc-switch#2365", _check_message_fields
-    ),
-    Rule(
-        "openai-chat.effort",
-        "an effort that this model does not support",
-        "vendor docs: reasoning",
-        _check_effort,
-    ),
-    Rule("openai-chat.sampling", "a temperature while reasoning", "@ai-sdk/openai", _check_sampling),
-    Rule(
-        "openai-chat.stop",
-        "stop on a model that always reasons",
-        "n8n#18149, smolagents#1671",
-        _check_stop,
-    ),
-    Rule(
-        "openai-chat.call-id",
-        "a call id of more than 40 characters",
-        "camel#2215, autogen#6377",
-        _check_call_ids,
-    ),
-    Rule(
-        "openai-chat.max-tokens",
-        "max_tokens on a reasoning model",
-        "vendor docs: reasoning",
-        _check_max_tokens,
-    ),
-    Rule("openai-chat.tools", "tools while GPT-5.6 reasons", "@ai-sdk/openai", _check_tools_with_reasoning),
-    Rule(
-        "openai-chat.output",
-        "a strict schema with open objects or optional fields, or JSON that no message mentions",
-        "xsai#202, outlines#844, vendor docs: structured outputs",
-        _check_output,
-    ),
-    Rule("openai-chat.result-images", "an image in a tool result", "OpenHands#7700", check_result_parts),
-    Rule("openai-chat.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
-)
-
-API = SimulatedApi(
-    name="openai-chat",
-    base_path="/v1",
-    path_pattern=r"/v1/chat/completions",
-    rules=RULES,
-    read_prompt=chat_completions.read_prompt,
-    respond=_respond,
-    error_body=openai_models.error_body,
-    interruption=chat_completions.interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
-)
+_API = chat_completions.simulated_api("openai-chat", tuple(RULES), _respond, (), openai_models.error_body)
+API = replace(_API, lookups=openai_models.LOOKUPS)

@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, mapping
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Lookup, mapping
+from thinkaloud.simulators.chat_completions import describe_model, model_list
 
 _DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _EFFORTS_TO_HIGH = ("low", "medium", "high")
@@ -144,13 +145,11 @@ def error_body(error: ApiError) -> Json:
 def list_models(request: ApiRequest) -> Json | ApiError:
     """Return all models, or the one in the path."""
     if not request.model:
-        return {"object": "list", "data": [describe_model(name) for name in MODELS]}
+        return model_list(MODELS)
     known_model = find_model(request.model)
     if known_model is None:
         return ApiError(404, f"The model '{request.model}' does not exist", code="model_not_found")
     return describe_model(known_model.id)
 
 
-def describe_model(name: str) -> Json:
-    """Return a model as a list of models has it."""
-    return {"id": name, "object": "model", "created": 0, "owned_by": "simulator"}
+LOOKUPS = (Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", list_models),)

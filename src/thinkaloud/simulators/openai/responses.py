@@ -7,8 +7,7 @@ from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
     Json,
-    Lookup,
-    Rule,
+    RuleTable,
     SimulatedApi,
     SimulatedResponse,
     answer_tokens,
@@ -77,6 +76,12 @@ def _lacks_payload(item: Json) -> bool:
     return item.get("type") == "reasoning" and not item.get("encrypted_content")
 
 
+RULES = RuleTable("openai-responses")
+RULES.refuses("key", "missing or wrong key", "vendor docs: error codes")(check_key)
+RULES.refuses("model", "unknown model", "vendor docs: error codes")(check_model)
+
+
+@RULES.refuses("shape", "an unknown parameter, or missing input", "SDK types")
 def _check_shape(request: ApiRequest) -> ApiError | None:
     unknown = next((name for name in request.body if name not in _REQUEST_FIELDS), None)
     if unknown:
@@ -92,6 +97,7 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("max-tokens", "max_output_tokens under 16", "pi#6265, hindsight#58")
 def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     max_tokens = request.body.get("max_output_tokens")
     if max_tokens is None or max_tokens >= MIN_OUTPUT_TOKENS:
@@ -101,6 +107,7 @@ def _check_max_tokens(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "integer_below_min_value", "max_output_tokens")
 
 
+@RULES.refuses("call-id", "a call id of more than 64 characters", "Roo-Code#10763, 9router#393")
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
     for index, item in enumerate(input_items(request)):
         call_id = str(item.get("call_id", ""))
@@ -112,10 +119,19 @@ def _check_call_ids(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("effort", "an effort that this model does not support", "vendor docs: reasoning")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning.effort", mapping(request.body.get("reasoning")).get("effort"))
 
 
+RULES.refuses("sampling", "temperature or top_p while reasoning", "@ai-sdk/openai")(check_sampling)
+
+
+@RULES.refuses(
+    "unverified",
+    "a summary of thoughts, with a key that starts with `unverified`",
+    "OpenHands/software-agent-sdk#987, openai-cookbook#2271",
+)
 def _check_verified(request: ApiRequest) -> ApiError | None:
     summary = mapping(request.body.get("reasoning")).get("summary")
     if summary is None or not request.bearer.startswith("unverified"):
@@ -124,6 +140,9 @@ def _check_verified(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "unsupported_value", "reasoning.summary")
 
 
+@RULES.refuses(
+    "include", "encrypted content of a model that does not reason", "pydantic-ai#2867, hermes-agent#24234"
+)
 def _check_include(request: ApiRequest) -> ApiError | None:
     row = find_model(request.model)
     included = request.body.get("include")
@@ -134,6 +153,20 @@ def _check_include(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses(
+    "output",
+    "a strict schema with open objects or optional fields, or JSON that the input does not mention",
+    "vendor docs: structured outputs",
+)
+def _check_output(request: ApiRequest) -> ApiError | None:
+    output_format = responses_format(request)
+    words = [request.body.get("input"), request.body.get("instructions")]
+    return strict_violation(output_format, "text.format") or json_word_violation(
+        output_format, words, "text.format"
+    )
+
+
+@RULES.refuses("previous", "a previous_response_id that was not stored", "vendor docs")
 def _check_previous(request: ApiRequest) -> ApiError | None:
     response_id = request.body.get("previous_response_id")
     if response_id is None or str(response_id) in request.state.responses:
@@ -142,6 +175,11 @@ def _check_previous(request: ApiRequest) -> ApiError | None:
     return invalid_request(message, "previous_response_not_found", "previous_response_id")
 
 
+@RULES.refuses(
+    "unknown-id",
+    "an item by its id alone that was not stored",
+    "vercel/ai#7543, openai-agents-js#546, bifrost#5410",
+)
 def _check_known_ids(request: ApiRequest) -> ApiError | None:
     for item in input_items(request):
         unknown = item.get("type") == "item_reference" or (
@@ -159,6 +197,7 @@ def _check_known_ids(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("duplicate", "the same item twice", "OpenRouterTeam/ai-sdk-provider#254")
 def _check_duplicates(request: ApiRequest) -> ApiError | None:
     seen: set[str] = set()
     for item in input_items(request):
@@ -179,6 +218,11 @@ def _sealed_id(request: ApiRequest, item: Json) -> str | None:
     return claims["id"] if claims and claims.get("kind") == "reasoning" else None
 
 
+@RULES.refuses(
+    "undecipherable",
+    "encrypted content that was altered, is foreign, or belongs to another item",
+    "sub2api#3138",
+)
 def check_decipherable(request: ApiRequest) -> ApiError | None:
     """Refuse encrypted content that this server did not issue for this item."""
     for item in input_items(request):
@@ -196,6 +240,7 @@ def check_decipherable(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("thought-alone", "a reasoning item without the item that followed it", "@ai-sdk/openai")
 def _check_thought_followed(request: ApiRequest) -> ApiError | None:
     for item, following in pairwise([*input_items(request), {}]):
         if item.get("type") != "reasoning":
@@ -211,6 +256,7 @@ def _check_thought_followed(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("without-thought", "an item without its reasoning item", "@ai-sdk/openai")
 def _check_thought_present(request: ApiRequest) -> ApiError | None:
     seen: set[str] = set()
     for item in input_items(request):
@@ -226,6 +272,7 @@ def _check_thought_present(request: ApiRequest) -> ApiError | None:
     return None
 
 
+@RULES.refuses("calls-open", "a call without output, or the reverse", "vendor docs")
 def check_calls_answered(request: ApiRequest) -> ApiError | None:
     """Refuse a call without its output, and an output without its call."""
     all_items = input_items(request)
@@ -240,102 +287,6 @@ def check_calls_answered(request: ApiRequest) -> ApiError | None:
                 f"No tool call found for function call output with call_id {call}.", None, "input"
             )
     return None
-
-
-def _check_output(request: ApiRequest) -> ApiError | None:
-    output_format = responses_format(request)
-    words = [request.body.get("input"), request.body.get("instructions")]
-    return strict_violation(output_format, "text.format") or json_word_violation(
-        output_format, words, "text.format"
-    )
-
-
-RULES = (
-    Rule("openai-responses.key", "missing or wrong key", "vendor docs: error codes", check_key),
-    Rule("openai-responses.model", "unknown model", "vendor docs: error codes", check_model),
-    Rule("openai-responses.shape", "an unknown parameter, or missing input", "SDK types", _check_shape),
-    Rule(
-        "openai-responses.max-tokens",
-        "max_output_tokens under 16",
-        "pi#6265, hindsight#58",
-        _check_max_tokens,
-    ),
-    Rule(
-        "openai-responses.call-id",
-        "a call id of more than 64 characters",
-        "Roo-Code#10763, 9router#393",
-        _check_call_ids,
-    ),
-    Rule(
-        "openai-responses.effort",
-        "an effort that this model does not support",
-        "vendor docs: reasoning",
-        _check_effort,
-    ),
-    Rule(
-        "openai-responses.sampling", "temperature or top_p while reasoning", "@ai-sdk/openai", check_sampling
-    ),
-    Rule(
-        "openai-responses.unverified",
-        "a summary of thoughts, with a key that starts with `unverified`",
-        "OpenHands/software-agent-sdk#987, openai-cookbook#2271",
-        _check_verified,
-    ),
-    Rule(
-        "openai-responses.include",
-        "encrypted content of a model that does not reason",
-        "pydantic-ai#2867, hermes-agent#24234",
-        _check_include,
-    ),
-    Rule(
-        "openai-responses.output",
-        "a strict schema with open objects or optional fields, or JSON that the input does not mention",
-        "vendor docs: structured outputs",
-        _check_output,
-    ),
-    Rule(
-        "openai-responses.previous",
-        "a previous_response_id that was not stored",
-        "vendor docs",
-        _check_previous,
-    ),
-    Rule(
-        "openai-responses.unknown-id",
-        "an item by its id alone that was not stored",
-        "vercel/ai#7543, openai-agents-js#546, bifrost#5410",
-        _check_known_ids,
-    ),
-    Rule(
-        "openai-responses.duplicate",
-        "the same item twice",
-        "OpenRouterTeam/ai-sdk-provider#254",
-        _check_duplicates,
-    ),
-    Rule(
-        "openai-responses.undecipherable",
-        "encrypted content that was altered, is foreign, or belongs to another item",
-        "sub2api#3138",
-        check_decipherable,
-    ),
-    Rule(
-        "openai-responses.thought-alone",
-        "a reasoning item without the item that followed it",
-        "@ai-sdk/openai",
-        _check_thought_followed,
-    ),
-    Rule(
-        "openai-responses.without-thought",
-        "an item without its reasoning item",
-        "@ai-sdk/openai",
-        _check_thought_present,
-    ),
-    Rule(
-        "openai-responses.calls-open",
-        "a call without output, or the reverse",
-        "vendor docs",
-        check_calls_answered,
-    ),
-)
 
 
 _INCOMPLETE_REASONS = {"length": "max_output_tokens", "refusal": "content_filter"}
@@ -526,10 +477,10 @@ API = SimulatedApi(
     name="openai-responses",
     base_path="/v1",
     path_pattern=r"/v1/responses",
-    rules=RULES,
+    rules=tuple(RULES),
     read_prompt=_read_prompt,
     respond=_respond,
     error_body=openai_models.error_body,
     interruption=_interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
+    lookups=openai_models.LOOKUPS,
 )

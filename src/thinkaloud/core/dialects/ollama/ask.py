@@ -3,11 +3,18 @@
 from typing import assert_never
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.core.canon.requests import (
+    AssistantMessage,
+    Message,
+    Request,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.core.catalog.rows import Route
 from thinkaloud.core.dialects.message import join_user_messages
 from thinkaloud.core.dialects.ollama.read import NAME
-from thinkaloud.core.dialects.openai_chat.ask import function_tools
+from thinkaloud.core.dialects.openai_chat.ask import function_tools, message_from_parts
 from thinkaloud.core.dialects.request import (
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
@@ -61,21 +68,12 @@ def _encode_message(message: Message) -> object:
             id_field: JsonDict = {"tool_call_id": message.call_id} if message.call_id else {}
             return {"role": "tool", "tool_name": message.name, "content": message.result, **id_field}
         case AssistantMessage():
-            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+            return (
+                verbatim_message(message) if message.verbatim else message_from_parts(message, _encode_call)
+            )
         case _:
             assert_never(message)
 
 
-def _message_from_parts(message: AssistantMessage) -> JsonDict:
-    fields: JsonDict = {"role": "assistant", "content": message.text}
-    if message.reasoning is not None:
-        fields[message.reasoning_field] = message.reasoning
-    if message.calls:
-        fields["tool_calls"] = [
-            {
-                "id": call.call_id,
-                "function": {"name": call.name, "arguments": call_arguments(call)},
-            }
-            for call in message.calls
-        ]
-    return fields
+def _encode_call(call: ToolCall) -> JsonDict:
+    return {"id": call.call_id, "function": {"name": call.name, "arguments": call_arguments(call)}}

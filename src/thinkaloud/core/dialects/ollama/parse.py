@@ -12,6 +12,7 @@ from thinkaloud.core.dialects.client_request import (
     ClientRequest,
     ClientStep,
     ClientThought,
+    FunctionFields,
     checked_image,
     decode_request,
     ignored_fields,
@@ -24,15 +25,8 @@ from thinkaloud.core.dialects.client_request import (
 )
 
 
-class _Function(msgspec.Struct):
-    name: str = ""
-    arguments: Any = ""
-    description: str | None = None
-    parameters: msgspec.Raw = msgspec.Raw()
-
-
 class _Call(msgspec.Struct):
-    function: _Function
+    function: FunctionFields
     id: str | None = None
 
 
@@ -47,7 +41,7 @@ class _Message(msgspec.Struct):
 
 
 class _Tool(msgspec.Struct):
-    function: _Function
+    function: FunctionFields
 
 
 class _ModelOptions(msgspec.Struct):

@@ -4,6 +4,7 @@ The provider's catalog row says where the thinking fields go; the message says i
 back.
 """
 
+from collections.abc import Callable
 from typing import assert_never
 
 import msgspec
@@ -157,17 +158,18 @@ def _encode_message(message: Message, *, signs_calls: bool) -> object:
             if message.verbatim:
                 return verbatim_message(message)
             placeholder = _placeholder_detail(message) if signs_calls and message.calls else {}
-            return _message_from_parts(message) | placeholder
+            return message_from_parts(message, encode_call) | placeholder
         case _:
             assert_never(message)
 
 
-def _message_from_parts(message: AssistantMessage) -> JsonDict:
+def message_from_parts(message: AssistantMessage, encode: Callable[[ToolCall], JsonDict]) -> JsonDict:
+    """Encode an assistant's message that is not the provider's own."""
     fields: JsonDict = {"role": "assistant", "content": message.text}
     if message.reasoning is not None:
         fields[message.reasoning_field] = message.reasoning
     if message.calls:
-        fields["tool_calls"] = [encode_call(call) for call in message.calls]
+        fields["tool_calls"] = [encode(call) for call in message.calls]
     return fields
 
 

@@ -12,6 +12,7 @@ from thinkaloud.core.dialects.client_request import (
     ClientRequest,
     ClientStep,
     ClientThought,
+    FunctionFields,
     decode_request,
     ignored_fields,
     image_from_url,
@@ -39,16 +40,9 @@ class _Part(msgspec.Struct):
 _Content = str | list[_Part] | None
 
 
-class _Function(msgspec.Struct):
-    name: str = ""
-    arguments: Any = ""
-    description: str | None = None
-    parameters: msgspec.Raw = msgspec.Raw()
-
-
 class _Call(msgspec.Struct):
     id: str | None = None
-    function: _Function = msgspec.field(default_factory=_Function)
+    function: FunctionFields = msgspec.field(default_factory=FunctionFields)
 
 
 class _Detail(msgspec.Struct):
@@ -72,7 +66,7 @@ class _Message(msgspec.Struct):
 
 class _Tool(msgspec.Struct):
     type: str = "function"
-    function: _Function | None = None
+    function: FunctionFields | None = None
 
 
 class _StreamOptions(msgspec.Struct):
