@@ -87,6 +87,53 @@ async def langchain(target: Target, *, tools: bool) -> Seen:
     return Seen("".join(thoughts), "".join(str(reply.text) for reply in replies), calls)
 
 
+async def pydantic_ai(target: Target, *, tools: bool) -> Seen:
+    """Run an agent of Pydantic AI, or ask its model alone if there are no tools."""
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from thinkaloud.integrations.pydantic_ai import ThinkaloudModel
+
+    provider = OpenAIProvider(base_url=target.url, api_key="any-key")
+    model: Any = OpenAIChatModel(target.model, provider=provider)
+    if target.ours:
+        model = ThinkaloudModel(f"{target.provider}/{target.model}", base_url=target.url)
+    if not tools:
+        return _seen_parts([await _pydantic_ai_response(model, ModelRequestParameters(), target.streamed)])
+    agent = Agent(model, tools=[get_weather])
+    if target.streamed:
+        async with agent.run_stream(QUESTION) as result:
+            await result.get_output()
+        messages = result.all_messages()
+    else:
+        messages = (await agent.run(QUESTION)).all_messages()
+    return _seen_parts([message for message in messages if isinstance(message, ModelResponse)])
+
+
+async def _pydantic_ai_response(model: Any, parameters: Any, streamed: bool) -> Any:
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    messages = [ModelRequest([UserPromptPart(QUESTION)])]
+    if not streamed:
+        return await model.request(messages, None, parameters)
+    async with model.request_stream(messages, None, parameters) as response:
+        async for _ in response:
+            pass
+        return response.get()
+
+
+def _seen_parts(responses: list[Any]) -> Seen:
+    parts = [part for response in responses for part in response.parts]
+    texts = {
+        kind: "".join(part.content for part in parts if part.part_kind == kind)
+        for kind in ("thinking", "text")
+    }
+    return Seen(texts["thinking"], texts["text"], sum(part.part_kind == "tool-call" for part in parts))
+
+
 class Framework(NamedTuple):
     """A framework: the packages whose versions count, and the function that asks through it."""
 
@@ -94,7 +141,10 @@ class Framework(NamedTuple):
     ask: Callable[..., Awaitable[Seen]]
 
 
-FRAMEWORKS = {"langchain": Framework(("langchain", "langchain-openai", "langgraph"), langchain)}
+FRAMEWORKS = {
+    "langchain": Framework(("langchain", "langchain-openai", "langgraph"), langchain),
+    "pydantic_ai": Framework(("pydantic-ai-slim", "openai"), pydantic_ai),
+}
 
 
 async def read_case(framework: Framework, case: Case, *, ours: bool, streamed: bool) -> bool:
