@@ -44,6 +44,7 @@ def test_framework_reads_all_cases_and_is_accepted(name: str) -> None:
         if way.startswith("with ") and not all(right)
     ]
     assert not wrong, wrong
+    assert measured["raises"], "a broken stream looks like a whole answer"
     asyncio.run(run_page(name, python))
     write_row(name, make_row(name, measured, f"{datetime.now(UTC):%Y-%m-%d}"))
 

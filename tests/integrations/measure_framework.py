@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tests.integrations.reasoning_cases import CASES, Case, serve
 
+from thinkaloud.core.canon import ProviderFault
 from thinkaloud.simulators import run_simulator
 
 logger = logging.getLogger(__name__)
@@ -173,6 +174,18 @@ async def hold_loop(framework: Framework, place: int, *, ours: bool, streamed: b
         return seen.answer == "In Lima." and not server.refusals
 
 
+async def raises_when_cut(framework: Framework) -> bool:
+    """Return whether a program learns that a stream broke off in the middle of the answer."""
+    fault = {"kind": "cut", "after_events": 3}
+    async with run_simulator("deepseek", script=[{**LOOP[1], "fault": fault}]) as server:
+        target = Target("deepseek", "deepseek-v4-pro", server.base_url, ours=True, streamed=True)
+        try:
+            await framework.ask(target, tools=False)
+        except ProviderFault:
+            return True
+    return False
+
+
 async def measure(name: str) -> dict[str, Any]:
     """Return the versions, and for each way of asking the cases that are right and the loops accepted."""
     framework, results = FRAMEWORKS[name], {}
@@ -183,7 +196,8 @@ async def measure(name: str) -> dict[str, Any]:
                 "cases": [await read_case(framework, case, **ways) for case in CASES],
                 "loops": [await hold_loop(framework, place, **ways) for place in range(len(PROVIDERS))],
             }
-    return {"versions": {package: version(package) for package in framework.packages}, "results": results}
+    versions = {package: version(package) for package in framework.packages}
+    return {"versions": versions, "results": results, "raises": await raises_when_cut(framework)}
 
 
 if __name__ == "__main__":

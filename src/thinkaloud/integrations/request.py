@@ -13,13 +13,22 @@ import msgspec
 from thinkaloud.client.api import entries, refuse_in_loop, step_through
 from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.core.canon import BlockGrew, BlockStarted, Event, Kind, ProviderFault, Refused, Wording
+from thinkaloud.core.canon import (
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Kind,
+    ProviderFault,
+    Refused,
+    TurnFailed,
+    Wording,
+)
 from thinkaloud.core.canon.requests import ToolCall, ToolDefinition
 from thinkaloud.core.catalog.catalog import split_provider
 from thinkaloud.core.context import AnsweredTurn, Context, write_answer
 from thinkaloud.core.dialects.client_request import ClientAnswer
 from thinkaloud.core.export.client_answers import recall
-from thinkaloud.core.transcript import Delta, Ending, Turn, apply
+from thinkaloud.core.transcript import Delta, Turn, apply
 
 RECORD = "thinkaloud"
 """The name under which frameworks keep the record of an answer."""
@@ -43,11 +52,10 @@ class FrameworkRequest:
         async with aclosing(entries(self._prepared)) as stamped:
             async for entry in stamped:
                 apply(self.turn, entry)
+                if isinstance(entry.event, TurnFailed):
+                    raise ProviderFault(wording=entry.event.wording or Wording.plain(entry.event.message))
                 if delta := _delta(self.turn, entry.event):
                     yield delta
-        outcome = self.turn.outcome
-        if outcome is not None and outcome.ending is Ending.FAILED:
-            raise ProviderFault(wording=outcome.wording or Wording.plain(outcome.message))
 
     def deltas_sync(self, function: str, instead: str) -> Generator[Delta, None, None]:
         """Yield the same, blocking. In a running event loop `function` is refused, and `instead` named."""
