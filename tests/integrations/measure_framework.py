@@ -20,9 +20,12 @@ from thinkaloud.simulators import run_simulator
 
 logger = logging.getLogger(__name__)
 QUESTION = "Where is it warmest?"
+CALL = {"name": "get_weather", "arguments": {"city": "Lima"}}
+ANSWER = {"thinking": "18 degrees.", "text": "In Lima."}
 LOOP = (
-    {"thinking": "Look up Lima.", "tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}]},
-    {"thinking": "18 degrees.", "text": "In Lima."},
+    {"thinking": "Look up Lima.", "tool_calls": [CALL]},
+    {"thinking": "And when?", "tool_calls": [{"name": "get_date", "arguments": {}}, CALL]},
+    ANSWER,
 )
 PROVIDERS = (
     ("deepseek", "deepseek", "deepseek-v4-pro"),
@@ -58,6 +61,11 @@ def get_weather(city: str) -> str:
     return f"18 degrees in {city}"
 
 
+def get_date() -> str:
+    """Return the date."""
+    return "2026-01-02"
+
+
 async def langchain(target: Target, *, tools: bool) -> Seen:
     """Ask LangChain's chat model, or LangGraph's agent if there are tools."""
     from langchain.agents import create_agent
@@ -70,7 +78,7 @@ async def langchain(target: Target, *, tools: bool) -> Seen:
     if target.ours:
         model = ThinkaloudChat(model=f"{target.provider}/{target.model}", base_url=target.url)
     if tools:
-        agent, state = create_agent(model, [get_weather]), {"messages": [("user", QUESTION)]}
+        agent, state = create_agent(model, [get_weather, get_date]), {"messages": [("user", QUESTION)]}
         if target.streamed:
             async for mode, item in agent.astream(state, stream_mode=["messages", "values"]):
                 state = item if mode == "values" else state
@@ -104,7 +112,7 @@ async def pydantic_ai(target: Target, *, tools: bool) -> Seen:
         model = ThinkaloudModel(f"{target.provider}/{target.model}", base_url=target.url)
     if not tools:
         return _seen_parts([await _pydantic_ai_response(model, ModelRequestParameters(), target.streamed)])
-    agent = Agent(model, tools=[get_weather])
+    agent = Agent(model, tools=[get_weather, get_date])
     if target.streamed:
         async with agent.run_stream(QUESTION) as result:
             await result.get_output()
@@ -177,7 +185,7 @@ async def hold_loop(framework: Framework, place: int, *, ours: bool, streamed: b
 async def raises_when_cut(framework: Framework) -> bool:
     """Return whether a program learns that a stream broke off in the middle of the answer."""
     fault = {"kind": "cut", "after_events": 3}
-    async with run_simulator("deepseek", script=[{**LOOP[1], "fault": fault}]) as server:
+    async with run_simulator("deepseek", script=[{**ANSWER, "fault": fault}]) as server:
         target = Target("deepseek", "deepseek-v4-pro", server.base_url, ours=True, streamed=True)
         try:
             await framework.ask(target, tools=False)

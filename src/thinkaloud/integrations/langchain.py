@@ -4,6 +4,7 @@ It takes the place of `ChatOpenAI` and its relatives. An answer keeps the record
 `additional_kwargs`, where checkpoints save it too.
 """
 
+import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -133,7 +134,7 @@ def _step(message: BaseMessage) -> Step:
     match message:
         case AIMessage():
             calls = [
-                ToolCall(call["id"] or "", call["name"], function_tool("", "", call["args"]).parameters)
+                ToolCall(call["id"] or "", call["name"], json.dumps(call["args"]))
                 for call in message.tool_calls
             ]
             return earlier_answer(str(message.text), calls, message.additional_kwargs.get(RECORD))

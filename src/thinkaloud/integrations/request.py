@@ -24,7 +24,7 @@ from thinkaloud.core.canon import (
     Wording,
 )
 from thinkaloud.core.canon.requests import ToolCall, ToolDefinition
-from thinkaloud.core.catalog.catalog import split_provider
+from thinkaloud.core.catalog.catalog import Catalog, split_provider
 from thinkaloud.core.context import AnsweredTurn, Context, write_answer
 from thinkaloud.core.dialects.client_request import ClientAnswer
 from thinkaloud.core.export.client_answers import recall
@@ -80,9 +80,8 @@ def function_tool(name: str, description: str | None, parameters: object) -> Too
     return ToolDefinition(name, description or "", msgspec.json.encode(schema).decode())
 
 
-def call_arguments(call: Delta | str) -> dict[str, Any] | None:
+def call_arguments(text: str) -> dict[str, Any] | None:
     """Return the arguments of a call as the frameworks want them; None if they are no JSON object."""
-    text = call if isinstance(call, str) else call.text
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])
     except msgspec.MsgspecError:
@@ -99,7 +98,7 @@ def unsupported_content(framework: str, kinds: Sequence[str]) -> Refused:
     )
 
 
-def _catalog_at(model: str, base_url: str) -> Any:
+def _catalog_at(model: str, base_url: str) -> Catalog:
     catalog = load_catalog()
     provider, _ = split_provider(catalog, model)
     if provider is None:
