@@ -180,11 +180,14 @@ class FletScreen:
         """Return how high the node with these words is."""
         return next((node.height for node in self.nodes() if node.text == text), 0)
 
-    def press(self, name: str) -> None:
-        """Click the header with an identifier, and wait until it is open or closed by that.
+    def click(self, name: str) -> None:
+        """Click the control with an identifier. The browser tells the app of it in its own time."""
+        self.page.locator(f"[flt-semantics-identifier='{name}']").click()
 
-        The browser tells the app of a click in its own time. What the app sends meanwhile, such as a mark,
-        says nothing about whether the click has arrived.
+    def press(self, name: str) -> None:
+        """Click the header with an identifier, which stays, and wait until it is open or closed by that.
+
+        What the app sends meanwhile, such as a mark, says nothing about whether the click has arrived.
         """
         before = self.found(name).expanded
 
@@ -198,5 +201,5 @@ class FletScreen:
             self.settle()
             return changed()
 
-        self.page.locator(f"[flt-semantics-identifier='{name}']").click()
+        self.click(name)
         self.wait_until(done)

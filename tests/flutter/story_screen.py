@@ -72,7 +72,9 @@ class FlutterStory:
         view = self.turn.thinking.view
         header = _name(PANEL if view is not None and len(view.steps) == 1 else key)
         if header in headers and (headers[header].expanded == "true") is not open:
-            self._screen.press(header)
+            before = dict(self.turn.thinking.choices)
+            self._screen.click(header)  # which is gone when the last open thought closes the panel
+            self._screen.wait_until(lambda: self.turn.thinking.choices != before)
         else:
             self._screen.site.call(lambda: self.turn.thinking.choose(key, open))
 
