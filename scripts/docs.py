@@ -32,6 +32,7 @@ BESIDE = {
 COPIED = {".png", ".svg"}
 SECTIONS: dict[str, tuple[str, ...]] = {
     "How to": ("how-to/",),
+    "Frameworks": ("integrations/",),
     "Reference": ("reference/",),
     "The element": ("element.md",),
     "Background": ("stories.md", "behaviour.md", "performance.md", "reliability.md"),

@@ -35,6 +35,8 @@ SIMULATOR_ADDRESSES: dict[str, tuple[str, list[Any] | None]] = {
 }
 """What the simulators answer whose ports the pages name."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FRAMEWORK_PAGES = ROOT / "docs/integrations"
+"""Their programs need a framework; `make integrations` runs them where it is installed."""
 CONVERSATION_GUIDE = ROOT / "docs/how-to/conversation.md"
 GUIDE_ANSWERS = (
     *[ScriptedAnswer(thinking="Trial division.", text="Yes.")] * 4,
@@ -212,7 +214,7 @@ def running_gateway() -> Iterator[str]:
             gateway.terminate()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != FRAMEWORK_PAGES], ids=name_of)
 def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Examples that ask a gateway at its usual address, or a model, get one."""
     examples = [fence for fence in fences(page) if fence.language == "python"]

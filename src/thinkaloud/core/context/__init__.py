@@ -6,9 +6,11 @@ from thinkaloud.core.context.context import (
     AnsweredTurn,
     Context,
     Step,
+    read_answer,
     read_conversation,
     replies_of,
     steps_of,
+    write_answer,
     write_conversation,
 )
 from thinkaloud.core.context.replay_rules import BuildOptions, UnsupportedThoughts, supports_thinking_blocks
@@ -29,9 +31,11 @@ __all__ = [
     "UnsupportedThoughts",
     "build",
     "fingerprint",
+    "read_answer",
     "read_conversation",
     "replies_of",
     "steps_of",
     "supports_thinking_blocks",
+    "write_answer",
     "write_conversation",
 ]

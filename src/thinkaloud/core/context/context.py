@@ -78,6 +78,7 @@ class _ConversationRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fie
 
 
 _decoder = msgspec.json.Decoder(_ConversationRecord)
+_answer_decoder = msgspec.json.Decoder(_AnsweredRecord)
 
 
 def read_conversation(data: bytes) -> Context:
@@ -104,6 +105,22 @@ def write_conversation(conversation: Context) -> bytes:
         model=conversation.model, system=conversation.system, tools=tools, messages=messages
     )
     return msgspec.json.encode(record)
+
+
+def write_answer(answered: AnsweredTurn) -> str:
+    """Return one answer as text that another program keeps beside it; `read_answer` reads it."""
+    return msgspec.json.encode(_write_turn(answered)).decode()
+
+
+def read_answer(text: str) -> AnsweredTurn:
+    """Read what `write_answer` wrote."""
+    try:
+        return _read_turn(_answer_decoder.decode(text))
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refused(
+            "The turn that was kept with an answer is damaged: {reason}. Remove it from the message.",
+            reason=reason_of(error),
+        ) from None
 
 
 def _read_step(record: _UserRecord | _ToolResultRecord | _AnsweredRecord) -> Step:

@@ -8,24 +8,15 @@ or that came from elsewhere, is taken as the client has it.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from thinkaloud.core.canon import (
-    BlockEnded,
-    BlockGrew,
-    BlockStarted,
-    Event,
-    Finish,
-    Kind,
-    TurnEnded,
-    TurnStarted,
-)
-from thinkaloud.core.canon.requests import ToolCall, ToolMessage, UserMessage
+from thinkaloud.core.canon import Kind
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.dialects.client_request import ClientAnswer, ClientStep
 from thinkaloud.core.dialects.writer import call_id, referenced_turn
+from thinkaloud.core.export.client_answers import answer_of, gave, normalized
 from thinkaloud.core.transcript import Turn
 from thinkaloud.gateway.store.rows import TurnRow
 
@@ -80,7 +71,7 @@ def fingerprint_after(remembered: "RememberedTurn") -> bytes:
 
 
 def _after(fingerprint: bytes, step: ClientStep) -> bytes:
-    return hashlib.sha256(fingerprint + _encode(_normalized(step))).digest()
+    return hashlib.sha256(fingerprint + _encode(normalized(step))).digest()
 
 
 def referenced_turns(history: ClientHistory) -> set[str]:
@@ -105,7 +96,7 @@ def match_turns(
     for exchange in exchanges:
         named = (by_id.get(turn_id) for turn_id in _named_turns(exchange.answer))
         candidates = (*by_fingerprint.get(exchange.fingerprint, ()), *named)
-        fitting = (found for found in candidates if found and _gave(found.turn, exchange.answer))
+        fitting = (found for found in candidates if found and gave(found.turn, exchange.answer))
         matches.append(next(fitting, None))
     return matches
 
@@ -131,63 +122,3 @@ def results_for(remembered: RememberedTurn | None, answer: ClientAnswer, asked: 
 def _next_id(new_ids: dict[str, list[str]], call_id: str) -> str:
     ids = new_ids.get(call_id, [call_id])
     return ids.pop(0) if len(ids) > 1 else ids[0]
-
-
-def events_of_answer(answer: ClientAnswer, model: str) -> list[Event]:
-    """Return an answer that is not known here as events. Its thoughts are for people to read."""
-    events: list[Event] = [TurnStarted(model=model)]
-    thoughts = "\n\n".join(thought.text for thought in answer.thoughts if thought.text)
-    parts: list[tuple[Kind, str, ToolCall | None]] = []
-    if thoughts:
-        parts.append((Kind.REASONING, thoughts, None))
-    if answer.text:
-        parts.append((Kind.TEXT, answer.text, None))
-    parts += ((Kind.TOOL_CALL, call.arguments, call) for call in answer.calls)
-    for number, (kind, text, call) in enumerate(parts):
-        name, call_id = (call.name, call.call_id) if call else ("", "")
-        events += [
-            BlockStarted(number, kind, name, call_id),
-            BlockGrew(number, text),
-            BlockEnded(number),
-        ]
-    return [*events, TurnEnded(Finish.TOOL_CALLS if answer.calls else Finish.STOP)]
-
-
-def _gave(turn: Turn, answer: ClientAnswer) -> bool:
-    """Return whether a stored turn gave this text and made these calls."""
-    return _normalized(answer_of(turn)) == _normalized(answer)
-
-
-def answer_of(turn: Turn) -> ClientAnswer:
-    """Return a stored turn as the answer that a client got, without its thoughts."""
-    text = "".join(block.text for block in turn.own_blocks(Kind.TEXT))
-    calls = (ToolCall(block.call_id, block.name, block.text) for block in turn.own_blocks(Kind.TOOL_CALL))
-    return ClientAnswer(text, tuple(calls))
-
-
-def _normalized(step: ClientStep) -> object:
-    """Return what of a step is the same whenever the client sends it: no ids, no thoughts, no outer space."""
-    match step:
-        case UserMessage():
-            return "user", _trimmed(step.text), step.images, [file.data for file in step.files]
-        case ToolMessage():
-            return "tool", _trimmed(step.result), step.images
-    return "assistant", _trimmed(step.text), [(call.name, _canonical(call.arguments)) for call in step.calls]
-
-
-def _trimmed(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
-
-
-def _canonical(arguments: str) -> str:
-    """Return arguments in one spelling: clients write them anew, with other spaces, or 1 for 1.0."""
-    try:
-        value = json.loads(arguments or "{}", parse_float=_number)
-        return json.dumps(value, sort_keys=True)
-    except (ValueError, RecursionError, OverflowError):
-        return arguments
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number

@@ -20,12 +20,11 @@ from thinkaloud.core.canon.requests import (
     options_of,
 )
 from thinkaloud.core.dialects.client_request import ClientAnswer, ClientRequest, Thread, joined_message
+from thinkaloud.core.export.client_answers import answer_of, events_of_answer
 from thinkaloud.gateway.server.compatible.history import (
     ClientExchange,
     ClientHistory,
     RememberedTurn,
-    answer_of,
-    events_of_answer,
     fingerprint_after,
     match_turns,
     read_history,

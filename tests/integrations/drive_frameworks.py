@@ -1,0 +1,67 @@
+"""Each framework at its newest version, in an environment of its own: `make integrations`.
+
+The cases and the tool conversations of `measure_framework.py` must all be right with our model. The row of
+the table is written from what was measured, and the program of the page is run as it is.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.integrations.framework_table import ROOT, adapters, make_row, program_of, write_row
+from tests.integrations.measure_framework import ANSWER, FRAMEWORKS, LOOP
+
+from thinkaloud.simulators import run_simulator
+
+SIMULATOR_URL = "http://127.0.0.1:8401"
+
+
+def environment_of(name: str) -> Path:
+    """Make the environment of a framework, and return its Python."""
+    uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).strip()
+    folder = ROOT / ".venv-frameworks" / name
+    subprocess.check_call([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], cwd=ROOT)
+    packages = [*FRAMEWORKS[name].packages, "--editable", "."]
+    python = folder / "bin/python"
+    subprocess.check_call([uv, "pip", "install", "--quiet", "--python", python, *packages], cwd=ROOT)
+    return python
+
+
+@pytest.mark.parametrize("name", adapters())
+def test_framework_reads_all_cases_and_is_accepted(name: str) -> None:
+    python = environment_of(name)
+    command = [str(python), "-m", "tests.integrations.measure_framework", name]
+    measured = json.loads(subprocess.check_output(command, cwd=ROOT, text=True))
+    wrong = [
+        (way, part)
+        for way, parts in measured["results"].items()
+        for part, right in parts.items()
+        if way.startswith("with ") and not all(right)
+    ]
+    assert not wrong, wrong
+    assert measured["raises"], "a broken stream looks like a whole answer"
+    asyncio.run(run_page(name, python))
+    write_row(name, make_row(name, measured, f"{datetime.now(UTC):%Y-%m-%d}"))
+
+
+async def run_page(name: str, python: Path) -> None:
+    """Run the program of a page against a strict simulator."""
+    async with run_simulator("deepseek", script=[LOOP[0], ANSWER]) as server:
+        program = program_of(name).replace(SIMULATOR_URL, server.url)
+        assert server.url in program
+        process = await asyncio.create_subprocess_exec(
+            *(str(python), "-c", program),
+            env={**os.environ, "DEEPSEEK_API_KEY": "any-key"},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == 0
+        assert "Look up Lima." in output.decode()
+        assert "In Lima." in output.decode()
+        assert server.refusals == []
+        assert len(server.requests) == 2

@@ -1,0 +1,40 @@
+"""Every framework has its measured row, and a page with a short program."""
+
+import ast
+import re
+
+import pytest
+from tests.integrations.framework_table import adapters, make_row, program_of, rows
+from tests.integrations.measure_framework import FRAMEWORKS, PROVIDERS
+from tests.integrations.reasoning_cases import CASES
+
+MAX_PROGRAM_LINES = 15
+
+
+def test_every_adapter_is_measured() -> None:
+    assert adapters() == sorted(FRAMEWORKS) == sorted(rows()), "run `make integrations`"
+
+
+@pytest.mark.parametrize("name", adapters())
+def test_row_has_a_date_and_all_cases_with_us(name: str) -> None:
+    cells = [cell.strip() for cell in rows()[name].split("|")[1:-1]]
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", cells[2])
+    assert cells[5:7] == [f"{len(CASES)} of {len(CASES)}"] * 2
+    assert cells[9:] == [f"{len(PROVIDERS)} of {len(PROVIDERS)}"] * 2
+
+
+@pytest.mark.parametrize("name", adapters())
+def test_program_is_short_and_complete(name: str) -> None:
+    program = program_of(name)
+    assert len(program.splitlines()) <= MAX_PROGRAM_LINES
+    ast.parse(program)
+    assert f"thinkaloud.integrations.{name}" in program
+
+
+def test_row_counts_what_is_right() -> None:
+    part = {"cases": [True, False], "loops": [True]}
+    ways = ("without whole", "without streamed", "with whole", "with streamed")
+    measured = {"versions": {"langchain": "1.0"}, "results": dict.fromkeys(ways, part)}
+    row = make_row("langchain", measured, "2026-01-02")
+    assert row.startswith("| [LangChain and LangGraph](langchain.md) | langchain 1.0 | 2026-01-02 | 1 of 2 |")
+    assert row.count("1 of 1") == 4
