@@ -5,16 +5,26 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing
-from typing import NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from contextvars import copy_context
+from typing import Any, NamedTuple, TypeVar, Unpack, overload
 
 import msgspec
 
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.follow import Clock, monotonic_clock
 from thinkaloud.client.http import Client
-from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.output import Answer, OutputShape, OutputT, answer_of
+from thinkaloud.client.prepared_request import (
+    AskOptions,
+    Options,
+    PreparedRequest,
+    prepare,
+    require_key,
+    with_options,
+)
 from thinkaloud.client.response import ResponseStream
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import (
@@ -158,9 +168,15 @@ async def entries(
 
 
 async def stream(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+    prompt: Prompt,
+    *,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
 ) -> AsyncGenerator[Event, None]:
-    """Yield the answer as events, as they arrive."""
+    """Yield the answer as events, as they arrive. `chosen` are options by name."""
+    options = _chosen_options(prompt, options, chosen)
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
         async for events, *_ in batches:
@@ -168,31 +184,127 @@ async def stream(
                 yield event
 
 
+@overload
 async def ask(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
-) -> Turn:
-    """Return the whole answer as a turn, with the times at which its events arrived."""
-    turn = Turn()
+    prompt: Prompt,
+    *,
+    output: type[OutputT],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[OutputT]: ...
+@overload
+async def ask(
+    prompt: Prompt,
+    *,
+    output: dict[str, Any],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[Any]: ...
+@overload
+async def ask(
+    prompt: Prompt,
+    *,
+    output: None = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Turn: ...
+async def ask(
+    prompt: Prompt,
+    *,
+    output: OutputShape | None = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Turn | Answer[Any]:
+    """Return the whole answer as a turn, with the times at which its events arrived.
+
+    `chosen` are options by name. With `output`, the shape of the answer, return its value and the turn.
+    """
+    turn, options = Turn(), _chosen_options(prompt, options, chosen)
+    if output is not None:
+        options = with_options(options, {"output": output})
     async with aclosing(entries(prompt, model=model, thinking=thinking, options=options)) as stamped:
         async for entry in stamped:
             apply(turn, entry)
-    return turn
+    return turn if output is None else answer_of(turn, output)
 
 
+@overload
 def ask_sync(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
-) -> Turn:
-    """Return the whole answer. Blocking form of `ask`, for scripts."""
-    refuse_in_loop("ask_sync", "await ask(...)", options)
-    return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
+    prompt: Prompt,
+    *,
+    output: type[OutputT],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[OutputT]: ...
+@overload
+def ask_sync(
+    prompt: Prompt,
+    *,
+    output: dict[str, Any],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[Any]: ...
+@overload
+def ask_sync(
+    prompt: Prompt,
+    *,
+    output: None = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Turn: ...
+def ask_sync(
+    prompt: Prompt,
+    *,
+    output: Any = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Any:
+    """Return the whole answer. Blocking form of `ask`, for scripts and notebooks."""
+    options = _chosen_options(prompt, options, chosen)
+    refuse_open_client("ask_sync", options)
+    with loop_runner() as run:
+        return run(ask(prompt, output=output, model=model, thinking=thinking, options=options))
 
 
 def stream_sync(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+    prompt: Prompt,
+    *,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
 ) -> Iterator[Event]:
-    """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
-    refuse_in_loop("stream_sync", "async for event in stream(...)", options)
+    """Iterate over the events as they arrive. Blocking form of `stream`, for scripts and notebooks."""
+    options = _chosen_options(prompt, options, chosen)
+    refuse_open_client("stream_sync", options)
     return step_through(stream(prompt, model=model, thinking=thinking, options=options))
+
+
+def _chosen_options(prompt: Prompt, options: Options | None, chosen: AskOptions) -> Options | None:
+    if not chosen:
+        return options
+    if isinstance(prompt, PreparedRequest):
+        raise Refused(
+            "A prepared request has its options already. Nothing was sent. Pass {names} to `prepare`.",
+            names=", ".join(chosen),
+        )
+    return with_options(options, chosen)
 
 
 class ResponseReader:
@@ -299,24 +411,46 @@ def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
 
 
-def refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
-    """Refuse to block inside a running event loop, or with a client that belongs to another loop."""
+def refuse_open_client(function: str, options: Options | None) -> None:
+    """Refuse to block with a client that belongs to another event loop."""
     client = options.client if options else None
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        if client is None or not client.opened:
-            return
+    if client is not None and client.opened:
         raise Refused(
             "{function} opens its own client, but the client passed is already open. Pass a closed "
             "one, or none.",
             function=function,
-        ) from None
-    raise Refused(
-        "{function} would block the running event loop. Use `{instead}` here.",
-        function=function,
-        instead=instead,
-    )
+        )
+
+
+@contextmanager
+def loop_runner() -> Iterator[Callable[[Coroutine[Any, Any, _T]], _T]]:
+    """Give a function that runs coroutines, one after the other, in an event loop of their own.
+
+    Where a loop runs already, as in a notebook, they run in a thread, and the caller waits for it.
+    """
+    runner = asyncio.Runner()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with runner:
+            yield runner.run
+        return
+    context = copy_context()
+
+    def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
+        future = thread.submit(context.run, runner.run, coroutine)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            loop = runner.get_loop()
+            loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
+            raise
+
+    with ThreadPoolExecutor(1, "thinkaloud") as thread:
+        try:
+            yield run
+        finally:
+            thread.submit(runner.close).result()
 
 
 def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
@@ -325,9 +459,12 @@ def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
     async def step() -> _T | None:
         return await anext(events, None)
 
-    with asyncio.Runner() as runner:
+    async def close() -> None:
+        await events.aclose()
+
+    with loop_runner() as run:
         try:
-            while (item := runner.run(step())) is not None:
+            while (item := run(step())) is not None:
                 yield item
         finally:
-            runner.run(events.aclose())
+            run(close())
