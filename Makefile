@@ -21,7 +21,7 @@ RULES := tests/languages $(patsubst %,tests/test_%.py,behaviour contracts projec
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core languages manual docs bench behaviour lock release clean
-.PHONY: .check-core .compile-tests .lint-python .lint-web .test-element
+.PHONY: .all-tests .check-core .compile-tests .lint-python .lint-web .other-pythons .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,10 +44,16 @@ check: .venv/.dev ## lint Python, and run the tests of the pure packages and of 
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core, and some on every other Python
 	@$(MAKE) --no-print-directory --jobs 2 .lint-python .compile-tests .lint-web .test-element
+	@$(MAKE) --no-print-directory --jobs 2 .all-tests .other-pythons
+
+.all-tests:
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
 	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
 	  $(BIN)/python -m pytest -p tests.second_run --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
 	  $(BIN)/coverage report > /dev/null; }
+
+# They only compute, and fill the time in which the other tests wait.
+.other-pythons:
 	@$(BIN)/python scripts/pythons.py $(CORE)
 
 # pytest rewrites the asserts of a test file when it first imports it, and keeps the result: here once, not in each worker.

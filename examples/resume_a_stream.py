@@ -1,6 +1,6 @@
 """Ask the gateway, close the connection in the middle, and resume the stream.
 
-Start the gateway first (`make run`), then: python examples/resume_a_stream.py [URL]
+Start the gateway first (`make run`) and install aiohttp, then: python examples/resume_a_stream.py [URL]
 """
 
 import asyncio

@@ -78,11 +78,20 @@ def install(version: str, python: Path) -> Path:
     return folder
 
 
-def run_tests(folder: Path, core: list[str]) -> bool:
-    """Run the tests in an environment; return whether they passed."""
+def run_tests(version: str, folder: Path, core: list[str]) -> bool:
+    """Run the tests in an environment; return whether they passed.
+
+    Other tests print their progress meanwhile, so this prints only how it ended, and all of it if it failed.
+    """
     python = str(folder / "bin" / "python")
     command = [python, "-m", "pytest", *ARGUMENTS, *SOME_CASES, END_TO_END, *core]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    passed = done.returncode == 0
+    last_line = done.stdout.strip().rpartition("\n")[2]
+    print(f"\nPython {version}: {last_line if passed else done.stdout}", flush=True)
+    return passed
 
 
 def main(core: list[str]) -> int:
@@ -92,8 +101,7 @@ def main(core: list[str]) -> int:
     others = sorted(set(pythons) - {own}, key=lambda version: int(version.partition(".")[2]))
     failed = []
     for version in others:
-        print(f"Python {version}: the tests of the pure packages, and {END_TO_END}", flush=True)
-        if not run_tests(install(version, pythons[version]), core):
+        if not run_tests(version, install(version, pythons[version]), core):
             failed.append(version)
     missing = sorted(promised_versions() - set(pythons) - {own})
     if missing:

@@ -5,7 +5,7 @@ No provider is asked: replies are generated, as events of a dialect.
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from itertools import count
@@ -22,7 +22,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, RunLimits
 from thinkaloud.agents.tools import Tool, ToolFault
-from thinkaloud.client.api import EventBatch
+from thinkaloud.client.api import BatchSink, EventBatch
 from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.core.canon import (
     ApprovalAsked,
@@ -137,7 +137,7 @@ class PlannedRun(Run):
         super().__init__(top_agent, (UserMessage(PROMPT),), context=context, turn=turn)
         self._plans = dict(_plans_by_task(PROMPT, plan))
 
-    async def send(self, ready: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
+    async def send(self, ready: PreparedRequest, sink: BatchSink) -> None:
         """Send the next planned reply."""
         first = ready.request.messages[0]
         assert isinstance(first, UserMessage)
@@ -149,7 +149,7 @@ class PlannedRun(Run):
         if spoken.end == "refused":
             raise ProviderUnreachable("nobody is there")
         for event in _reply_events(spoken, f"{first.text} {place}"):
-            yield EventBatch([event], 0)
+            sink(EventBatch([event], 0))
             if spoken.pause:
                 await asyncio.sleep(0)
 

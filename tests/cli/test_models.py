@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 from thinkaloud.cli import main
 from thinkaloud.client.user_catalog import load_catalog, user_catalog_path
 from thinkaloud.core.catalog import ThinkingSupport, builtin_catalog, list_models
-from thinkaloud.simulators.openrouter.rules import MODELS, OpenRouterModel
+from thinkaloud.simulators.openrouter import MODELS, OpenRouterModel
 
 Output = pytest.CaptureFixture[str]
 LISTED = sorted(name for name, row in CATALOG_ROWS.items() if builtin_catalog().providers[row].models_path)

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 from tests.cli.environment import running_simulator
@@ -12,6 +12,7 @@ from tests.cli.environment import running_simulator
 import thinkaloud
 from thinkaloud import BadOutput, Conversation, Options, Refused, ask, ask_sync, stream_sync
 from thinkaloud.agents.conversation import ConversationOptions
+from thinkaloud.client import Client
 from thinkaloud.client.prepared_request import AskOptions, prepare
 from thinkaloud.core.catalog import Catalog, builtin_catalog
 from thinkaloud.core.context import AnsweredTurn
@@ -40,14 +41,14 @@ def catalog(server: Simulator) -> Catalog:
 
 
 def last_body(server: Simulator) -> dict[str, Any]:
-    return json.loads(server.requests[-1].body)  # type: ignore[no-any-return]
+    body: dict[str, Any] = server.requests[-1].body
+    return body
 
 
 def test_options_by_name_are_those_of_options() -> None:
-    named = set(get_type_hints(AskOptions)) | {"thinking", "output"}
+    named = AskOptions.__optional_keys__ | {"thinking", "output"}
     assert named == set(Options.__struct_fields__)
-    of_a_conversation = set(get_type_hints(ConversationOptions)) - {"messages"}
-    assert of_a_conversation < named
+    assert ConversationOptions.__optional_keys__ - {"messages"} < named
 
 
 def test_options_are_taken_directly(server: Simulator, catalog: Catalog) -> None:
@@ -67,8 +68,9 @@ def test_options_are_taken_directly(server: Simulator, catalog: Catalog) -> None
 
 
 def test_a_name_that_is_no_option_is_refused() -> None:
+    misspelt: Any = {"temprature": 1.0}
     with pytest.raises(TypeError, match="temprature"):
-        ask_sync("Who?", model=MODEL, temprature=1.0)  # type: ignore[call-overload]
+        ask_sync("Who?", model=MODEL, **misspelt)
 
 
 def test_a_prepared_request_takes_no_options(catalog: Catalog) -> None:
@@ -108,10 +110,21 @@ def test_leaving_a_blocking_stream_in_a_running_event_loop_closes_it(catalog: Ca
     async def cell() -> thinkaloud.Event:
         events = stream_sync("Who?", model=MODEL, catalog=catalog)
         first = next(events)
-        events.close()  # type: ignore[attr-defined]
+        events.close()
         return first
 
     assert asyncio.run(cell()) is not None
+
+
+def test_an_open_client_is_refused(catalog: Catalog) -> None:
+    """It belongs to the event loop that opened it."""
+
+    async def cell() -> None:
+        async with Client() as client:
+            ask_sync("Who?", model=MODEL, catalog=catalog, client=client)
+
+    with pytest.raises(Refused, match="already open"):
+        asyncio.run(cell())
 
 
 def test_an_error_in_the_thread_is_raised(catalog: Catalog) -> None:

@@ -141,6 +141,33 @@ def test_options_reach_the_request() -> None:
     assert request.messages == (UserMessage(QUESTION, (image,)),)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("max_tokens", "5", "Expected `int | null`, got `str`"),
+        ("max_tokens", 0, "Expected `int` >= 1"),
+        ("system", 3, "Expected `str`, got `int`"),
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(name: str, value: Any, reason: str) -> None:
+    options = Options(**{name: value})
+    with pytest.raises(Refused) as error:
+        prepare(QUESTION, model=MODEL, options=options, have_key=any_key)
+    assert str(error.value) == f"Invalid option: {reason} - at `$.{name}`. Correct it."
+
+
+@pytest.mark.parametrize("prompt", [None, 5, ["a"], b"a"])
+def test_a_prompt_of_a_wrong_type_is_refused(prompt: Any) -> None:
+    with pytest.raises(Refused, match=f"The prompt is of type {type(prompt).__name__}. Give a text"):
+        prepare(prompt, model=MODEL, have_key=any_key)
+
+
+def test_levels_and_modes_are_accepted_as_members_of_their_enums() -> None:
+    options = Options(thinking=ThinkingLevel.HIGH, context_mode=ContextMode.PROVIDER_DEFAULT)
+    prepared = prepare(QUESTION, model=MODEL, options=options, have_key=any_key)
+    assert prepared.request.thinking.effort == "high"
+
+
 def test_a_conversation_has_its_own_system_and_tools() -> None:
     conversation = Context(
         (UserMessage("One"), UserMessage("Two")), "Be brief.", (ToolDefinition("get_weather"),)

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import gzip
 import itertools
+import json
 import time
 import tracemalloc
 import zlib
@@ -21,6 +22,7 @@ from tests.client.upstream import (
     UpstreamRequest,
     chat_delta,
     http_chunk,
+    http_response,
     make_client,
     prepared,
     run,
@@ -30,7 +32,7 @@ from tests.client.upstream import (
 from tests.patience import PATIENCE_S
 
 from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, stream
-from thinkaloud.client.api import ResponseReader
+from thinkaloud.client.api import EventBatch, EventStream, ResponseReader, open_events
 from thinkaloud.core.canon import BlockGrew, Event, TurnFailed
 from thinkaloud.core.transcript import BlockStatus, Ending, Turn, fold
 from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
@@ -39,6 +41,7 @@ from thinkaloud.core.wire.frames import MIB
 ENTIRE = b"".join(STORY)
 GZIPPED = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 BOUNDARIES = list(itertools.accumulate(map(len, STORY)))
+CALLS = 300
 IDLE_S = 3.0
 """Longer than a busy machine lets a server of these tests wait for its turn."""
 
@@ -91,11 +94,15 @@ def test_a_lost_connection_keeps_the_text_received(upto: int, how: str) -> None:
     async def scenario() -> list[Event]:
         async with serve_upstream(breaks) as upstream, make_client() as http_client:
             reply = await http_client.send(upstream.provider(), write_request(upstream.route(), REQUEST))
-            answering = ResponseReader(upstream.route())
-            events = await answering.next_events(reply)
+            events: list[Event] = []
+
+            def take(batch: EventBatch) -> None:
+                events.extend(batch.events)
+
+            delivery = asyncio.create_task(EventStream(reply, ResponseReader(upstream.route())).deliver(take))
+            await asyncio.sleep(0)
             read.set()
-            while not answering.finished:
-                events += await answering.next_events(reply)
+            await delivery
             assert len(upstream.requests) == 1, "asked again although something was visible"
             return events
 
@@ -417,3 +424,47 @@ def test_long_delta_becomes_several_events() -> None:
     texts = [event.text for event in run(scenario()) if isinstance(event, BlockGrew)]
     assert "".join(texts) == text
     assert max(map(len, texts)) <= 32 * 1024
+
+
+def test_response_of_many_blocks_leaves_the_event_loop_to_others() -> None:
+    """One frame can hold more events than may be stored at once."""
+    calls = [
+        {"id": f"call_{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for number in range(CALLS)
+    ]
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "tool_calls": calls},
+        "finish_reason": "tool_calls",
+    }
+    whole = json.dumps({"model": "m", "choices": [choice]}).encode()
+
+    async def answer(request: UpstreamRequest) -> None:
+        await request.send(http_response("200 OK", whole, Content_Type="application/json"))
+
+    async def scenario() -> tuple[list[int], list[Event]]:
+        rounds = 0
+
+        async def count_rounds() -> None:
+            nonlocal rounds
+            while True:
+                rounds += 1
+                await asyncio.sleep(0)
+
+        rounds_of_batches: list[int] = []
+        events: list[Event] = []
+
+        def take(batch: EventBatch) -> None:
+            rounds_of_batches.append(rounds)
+            events.extend(batch.events)
+
+        async with serve_upstream(answer) as upstream, make_client() as client:
+            counting = asyncio.create_task(count_rounds())
+            async with open_events(prepared(upstream.route()), client=client) as stream:
+                await stream.deliver(take)
+            counting.cancel()
+        return rounds_of_batches, events
+
+    rounds_of_batches, events = run(scenario())
+    assert len(fold(events).blocks) == CALLS
+    assert len(rounds_of_batches) == len(set(rounds_of_batches)) > 3 * CALLS / 150

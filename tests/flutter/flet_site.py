@@ -186,18 +186,17 @@ class FletScreen:
         The browser tells the app of a click in its own time. What the app sends meanwhile, such as a mark,
         says nothing about whether the click has arrived.
         """
-        self.wait_until(lambda: self.node(name) is not None)
-        before = self._expanded(name)
+        before = self.found(name).expanded
+
+        def changed() -> bool:
+            node = self.node(name)  # Flutter makes nodes anew: one that is missing says nothing
+            return node is not None and node.expanded != before
 
         def done() -> bool:
-            if self._expanded(name) == before:
+            if not changed():
                 return False
-            self.settle()  # Flutter makes nodes anew: one that is missing may be there again as it was
-            return self._expanded(name) != before
+            self.settle()
+            return changed()
 
         self.page.locator(f"[flt-semantics-identifier='{name}']").click()
         self.wait_until(done)
-
-    def _expanded(self, name: str) -> str | None:
-        node = self.node(name)
-        return None if node is None else node.expanded

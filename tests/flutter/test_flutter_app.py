@@ -105,9 +105,14 @@ class Chat:
         return self.backend.last_turn()
 
     def type(self, text: str, box_name: Literal["textarea", "input"] = "textarea") -> None:
-        """Put text into a box. Flutter drops what arrives before it has noticed the focus."""
+        """Put text into a box, until it is there.
+
+        Flutter drops what arrives before it has noticed the focus, and the browser shows the text
+        nevertheless until Flutter draws the box again. So the message box has it only when the app has it.
+        """
         box = self.page.locator(box_name).first
-        while box.input_value() != text:
+        field = self.chat_page.frame.composer.field if box_name == "textarea" else None
+        while box.input_value() != text or (field is not None and field.value != text):
             box.focus()
             self.page.keyboard.press("Control+A")
             self.page.keyboard.insert_text(text)

@@ -12,7 +12,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 WALK = re.findall(
     r"^\d+\. .*", PAGE.partition("## A walk through the code")[2].partition("\n## ")[0], re.MULTILINE
 )
-MAX_STOPS = 15
+MAX_STOPS = 12
 FILE_AND_NAME = re.compile(r"`([\w/.-]+\.(?:py|ts))` `([\w.]+)`")
 PLACES = [place for stop in WALK for place in FILE_AND_NAME.findall(stop)]
 

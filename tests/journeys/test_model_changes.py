@@ -20,13 +20,13 @@ from thinkaloud.core.context import AnsweredTurn, Context, ContextMode, Step
 from thinkaloud.core.dialects import build_request
 from thinkaloud.core.transcript import BlockStatus
 from thinkaloud.simulators import APIS, ScriptedAnswer, ScriptedToolCall, deepseek, groq, kimi, mistral
+from thinkaloud.simulators import bedrock as bedrock_rules
+from thinkaloud.simulators import cohere as cohere_rules
+from thinkaloud.simulators import gemini as gemini_rules
+from thinkaloud.simulators import openrouter as openrouter_rules
 from thinkaloud.simulators.anthropic import models as anthropic_models
 from thinkaloud.simulators.api import ApiRequest, ServerState, SimulatedApi, first_violation
-from thinkaloud.simulators.bedrock import rules as bedrock_rules
-from thinkaloud.simulators.cohere import rules as cohere_rules
-from thinkaloud.simulators.gemini import rules as gemini_rules
 from thinkaloud.simulators.openai import models as openai_models
-from thinkaloud.simulators.openrouter import rules as openrouter_rules
 from thinkaloud.simulators.seals import SigningKey
 
 CONVERSATIONS = int(os.environ.get("JOURNEYS", "3"))

@@ -636,6 +636,56 @@ def test_lists_of_models_have_the_format_of_the_client(tmp_path: Path) -> None:
     with_gateway(tmp_path, "vllm", SCRIPT, story)
 
 
+@pytest.mark.parametrize(("method", "path"), [("POST", "/v1/embeddings"), ("DELETE", "/v1/models")])
+def test_paths_that_are_not_offered_answer_in_the_format_of_openai(
+    tmp_path: Path, method: str, path: str
+) -> None:
+    async def story(caller: Caller) -> None:
+        async with openai_client(caller) as client:
+            with pytest.raises(openai.APIStatusError) as error:
+                await getattr(client, method.lower())(path.removeprefix("/v1"), cast_to=object)
+            assert error.value.status_code == (404 if method == "POST" else 405)
+            assert error.value.body["type"] == "invalid_request_error"
+            assert ("/v1/chat/completions" if method == "POST" else "GET") in error.value.body["message"]
+
+    with_gateway(tmp_path, PROVIDERS[0], SCRIPT, story)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "type_of_error"),
+    [
+        ("/v1/messages/batches", {}, "not_found_error"),
+        ("/v1/files", {"anthropic-version": "2023-06-01"}, "not_found_error"),
+        ("/api/show", {}, None),
+        ("/api/generate", {}, None),
+    ],
+)
+def test_paths_that_are_not_offered_answer_in_the_format_of_the_client(
+    tmp_path: Path, path: str, headers: dict[str, str], type_of_error: str | None
+) -> None:
+    async def story(caller: Caller) -> None:
+        async with (
+            aiohttp.ClientSession() as client,
+            client.post(caller.url + path, json={}, headers=headers) as response,
+        ):
+            assert response.status == 404
+            error = (await response.json())["error"]
+        if type_of_error is None:
+            assert error.startswith("No such path. For clients of this kind the gateway has /api/chat")
+        else:
+            assert error["type"] == type_of_error
+
+    with_gateway(tmp_path, PROVIDERS[0], SCRIPT, story)
+
+
+def test_unknown_paths_of_our_own_have_our_own_format(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        async with aiohttp.ClientSession() as client, client.get(caller.url + "/api/nothing") as response:
+            assert (await response.json())["error"]["code"] == "not_found"
+
+    with_gateway(tmp_path, PROVIDERS[0], SCRIPT, story)
+
+
 def test_ollama_client_gets_thoughts_and_answer(tmp_path: Path) -> None:
     async def story(caller: Caller) -> None:
         body = {"model": caller.model, "messages": [{"role": "user", "content": "17 * 3 - 9?"}]}

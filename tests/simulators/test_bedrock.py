@@ -18,7 +18,7 @@ from tests.simulators.rule_cases import (
 
 import thinkaloud
 from thinkaloud.core.view.state import HiddenReason, hidden_reason
-from thinkaloud.simulators.bedrock.rules import MODELS
+from thinkaloud.simulators.bedrock import MODELS
 
 PATH = f"/model/{MODELS[0]}/converse"
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}

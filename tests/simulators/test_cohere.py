@@ -29,7 +29,7 @@ from thinkaloud.core.catalog import builtin_texts, parse_catalog
 from thinkaloud.core.context import AnsweredTurn, Context, Step
 from thinkaloud.core.transcript import Turn
 from thinkaloud.simulators import Simulator, run_simulator
-from thinkaloud.simulators.cohere.rules import MODELS
+from thinkaloud.simulators.cohere import MODELS
 
 PATH = "/v2/chat"
 QUESTION = {"role": "user", "content": "Is it warm in Lima?"}

@@ -22,8 +22,13 @@ from tests.simulators.test_responses import XAI_CASES as XAI
 
 import thinkaloud.simulators as simulators
 from thinkaloud.simulators import APIS, SIMULATOR_NAMES, Script, ScriptedAnswer, Simulator, build_simulator
-from thinkaloud.simulators.schema_values import schema_value
-from thinkaloud.simulators.script import OfferedTool, ReceivedPrompt, default_answer, split_words
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    default_answer,
+    schema_value,
+    split_words,
+)
 from thinkaloud.simulators.seals import SigningKey, fingerprint
 
 SOURCE = Path(simulators.__file__).parent

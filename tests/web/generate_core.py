@@ -9,7 +9,7 @@ import enum
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -86,6 +86,7 @@ LIMITS = {
     "CODE_POINTS_PER_COLUMN": text.CODE_POINTS_PER_COLUMN,
     "FEWEST_PEEK_CHARACTERS": text.FEWEST_PEEK_CHARACTERS,
     "INPUT_LIMIT": thinking.INPUT_LIMIT,
+    "MAX_GAP_MS": timing.MAX_GAP_MS,
     "PEEK_COLUMNS": text.PEEK_COLUMNS,
     "PREVIEW_COLUMNS": text.PREVIEW_COLUMNS,
     "READ_AHEAD": summary.READ_AHEAD,
@@ -93,20 +94,6 @@ LIMITS = {
     "SUMMARY_COLUMNS": summary.SUMMARY_COLUMNS,
 }
 """The sizes and times of the view, by the names that they have in both languages."""
-
-
-def generated() -> dict[str, str]:
-    """Every generated file by its name, with its content."""
-    default = PRESETS["default"]
-    return {
-        "src/core/events.ts": HEADER + _events(),
-        "src/core/limits.ts": HEADER + _limits(),
-        "src/core/policy.ts": HEADER + _policy(type(default), default),
-        "src/core/words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
-        "src/core/words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
-        "src/sources/providers/tag-profiles.ts": HEADER + _tag_profiles(),
-        "page/portuguese.json": _portuguese(),
-    }
 
 
 def _events() -> str:
@@ -297,6 +284,17 @@ def _wrapped(text: str) -> Iterator[str]:
         yield line
 
 
+GENERATED: dict[str, Callable[[], str]] = {
+    "src/core/events.ts": lambda: HEADER + _events(),
+    "src/core/limits.ts": lambda: HEADER + _limits(),
+    "src/core/policy.ts": lambda: HEADER + _policy(type(PRESETS["default"]), PRESETS["default"]),
+    "src/core/words-en.ts": lambda: HEADER + _words("en-US", "EN_US_WORDS", "English"),
+    "src/core/words-pt.ts": lambda: HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
+    "src/sources/providers/tag-profiles.ts": lambda: HEADER + _tag_profiles(),
+    "page/portuguese.json": _portuguese,
+}
+"""Every generated file by its name, and what makes its content."""
+
 if __name__ == "__main__":
-    for name, content in generated().items():
-        (WEB / name).write_text(content, "utf-8")
+    for name, make in GENERATED.items():
+        (WEB / name).write_text(make(), "utf-8")

@@ -109,6 +109,30 @@ def test_conversations_are_renamed_pinned_and_deleted_with_undo(
     session_item(page, "Gamma").wait_for()
 
 
+def test_other_tabs_hide_a_conversation_while_its_deletion_can_be_undone(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = gateway.import_exchanges("Twice open", ("one", "a thought", "an answer"))
+    deleting, other = visit.open(), visit.open()
+    session_item(other, "Twice open").wait_for()
+    open_menu(deleting, "Twice open").get_by_role("button", name="Delete").click()
+    session_item(other, "Twice open").wait_for(state="detached")
+    assert gateway.call(f"/api/sessions/{session}")["title"] == "Twice open", "it can still be taken back"
+    deleting.get_by_role("button", name="Undo").click()
+    session_item(other, "Twice open").wait_for()
+
+
+def test_an_idle_page_notices_that_its_conversation_was_deleted_elsewhere(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = gateway.import_exchanges("Soon gone", ("one", "a thought", "an answer"))
+    page = visit.open(session)
+    wait_for_answers(page)
+    session_item(page, "Soon gone").wait_for()
+    gateway.call(f"/api/sessions/{session}", method="DELETE")
+    page.wait_for_selector("text=This conversation is not there any more")
+
+
 def test_recorded_conversations_are_grouped_by_client_and_live(
     visit: PageVisit, gateway: GatewayProcess
 ) -> None:

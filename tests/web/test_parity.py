@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 from tests.transcript.any_turn import EVENTS, Script, fold_script, random_script, scripts
-from tests.web.generate_core import generated
+from tests.web.generate_core import GENERATED
 from tests.web.site import WEB, Site
 
 from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, TurnStarted
@@ -89,10 +89,10 @@ def core(site: Site) -> Iterator[CoreProcess]:
     process.close()
 
 
-@pytest.mark.parametrize("name", sorted(generated()))
+@pytest.mark.parametrize("name", sorted(GENERATED))
 def test_generated_files_match_python(name: str) -> None:
     """They have drifted: run `make core`."""
-    assert (WEB / name).read_text("utf-8") == generated()[name]
+    assert (WEB / name).read_text("utf-8") == GENERATED[name]()
 
 
 def test_every_kind_of_event_is_generated() -> None:

@@ -70,8 +70,9 @@ function listen(): void {
   addEventListener("pageshow", (event) => event.persisted && page.returned());
   document.addEventListener("visibilitychange", () => !document.hidden && page.returned());
   NARROW.addEventListener("change", () => page.slide(false));
-  onTabMessage(({ session, preferences }) => {
+  onTabMessage(({ session, hidden, preferences }) => {
     if (preferences) void reloadPreferences().catch(showError);
+    else if (session && hidden !== undefined) page.sessions.hide(session, hidden);
     else void page.refresh(session);
   });
 }

@@ -1,9 +1,10 @@
 /**
  * A finished turn played again by the stamps of its entries: play, pause, any moment, any speed.
  *
- * A long pause counts for five seconds, as in the gateway's own replay.
+ * A longer pause counts for `MAX_GAP_MS`, as in the gateway's own replay.
  */
 
+import { MAX_GAP_MS } from "../src/core/limits.js";
 import { Answer } from "./answer.js";
 import { type Entry, request } from "./api.js";
 import { addDialogWords } from "./dialog-words.js";
@@ -15,7 +16,6 @@ import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
 
-const LONGEST_GAP_MS = 5000;
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
 /** An entry with its time since the beginning of the replay. */
@@ -41,7 +41,7 @@ async function loadFrames(turn: string): Promise<Frame[]> {
     if (name !== "message") return;
     const entry = JSON.parse(data) as Entry;
     if (entry.at_ms != null) {
-      at += last === null ? 0 : Math.min(Math.max(entry.at_ms - last, 0), LONGEST_GAP_MS);
+      at += last === null ? 0 : Math.min(Math.max(entry.at_ms - last, 0), MAX_GAP_MS);
       last = entry.at_ms;
     }
     frames.push({ entry, at });

@@ -97,7 +97,11 @@ async function remove(page: PageContext, session: Session): Promise<void> {
   const { id } = session;
   const name = page.sessions.name(session);
   if (page.chat.session?.id === id) await page.chat.exchanges.running?.stop(); // what runs would be refused to go
-  page.sessions.hide(id, true);
+  const hide = (hidden: boolean): void => {
+    page.sessions.hide(id, hidden);
+    tellOtherTabs({ session: id, hidden });
+  };
+  hide(true);
   const wasOpen = !page.chat.id || page.chat.id === id;
   if (wasOpen) page.go({});
   const left = (): void => {
@@ -110,14 +114,14 @@ async function remove(page: PageContext, session: Session): Promise<void> {
     removeEventListener("pagehide", left);
     dismiss();
     if (deleted) return void finish().catch(showError);
-    page.sessions.hide(id, false);
+    hide(false);
     if (wasOpen) page.go({ session: id });
   };
   const finish = async (): Promise<void> => {
     try {
       await request(`/api/sessions/${id}`, { method: "DELETE" });
     } catch (error) {
-      page.sessions.hide(id, false);
+      hide(false);
       throw error;
     }
     forgetQueue(id);

@@ -180,12 +180,15 @@ export class Shell implements PageContext {
 
   /** What changed elsewhere, in lists and in the open conversation. */
   async refresh(session = ""): Promise<void> {
+    const openInList = () => this.sessions.items.find(({ id }) => id === this.chat.session?.id);
     try {
+      const wasListed = openInList();
       await this.sessions.refresh();
-      const listed = this.sessions.items.find(({ id }) => id === this.chat.session?.id);
+      const listed = openInList();
+      const gone = wasListed?.id === this.chat.session?.id && !listed; // somebody deleted it, perhaps by the API
       const other = !!listed?.client && listed.updated_ms !== this.chat.session?.updated_ms; // its client went on
       if (this.chat.session && listed) this.chat.session = { ...this.chat.session, title: listed.title };
-      if (this.chat.session && (other || session === this.chat.session.id)) await this.chat.refresh();
+      if (this.chat.session && (other || gone || session === this.chat.session.id)) await this.chat.refresh();
     } catch {
       // It was not asked for by the person, and comes again by itself.
     }

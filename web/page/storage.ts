@@ -31,6 +31,8 @@ export function writeStored(key: string, text: string, area: Area = "localStorag
 /** What one window tells the others: a session changed, or the preferences did. */
 export interface TabMessage {
   session?: string;
+  /** Whether the session is off the list while its deletion can be undone; else nothing is said of that. */
+  hidden?: boolean;
   preferences?: boolean;
 }
 

@@ -10,7 +10,7 @@ const NAMES = `
   autoClose beforeClosing closes stateChanged pauseClosing
   createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw computeView markChanged drawSoon
   nextFrame nextGrowth kept allowClosing announceState forget closedSteps
-  boxes leaf filled within need quote
+  boxes leaf filled within need quote aroundCount
 `
   .trim()
   .split(/\s+/);

@@ -15,10 +15,10 @@ from thinkaloud.agents.loop import prepare_reply
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, apply_request, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
-from thinkaloud.client.api import loop_runner, refuse_open_client, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepared_request import CommonOptions, Options, PreparedRequest, with_options
+from thinkaloud.client.sync import loop_runner, refuse_open_client, step_through
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import replace_file
 from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded, Wording

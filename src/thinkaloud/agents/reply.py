@@ -6,14 +6,12 @@ as without an agent. Every other reply ends with `ReplyEnded`, also after a fail
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Protocol
 
 import msgspec
 
 from thinkaloud.agents.spec import Agent
-from thinkaloud.client.api import NOT_HONOURED, EventBatch
+from thinkaloud.client.api import NOT_HONOURED, BatchSink, EventBatch
 from thinkaloud.client.output import output_problem
 from thinkaloud.client.prepared_request import PreparedRequest
 from thinkaloud.core.canon import (
@@ -132,8 +130,6 @@ class ReplyMapper:
         return msgspec.structs.replace(event, block=self._numbers[event.block], into=new_block)
 
 
-_MAX_BUSY_MS = 20
-"""After this long within one batch of events, others get their turn."""
 TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
 """After any other finish the calls of a reply may be incomplete or refused, so they are not run."""
 
@@ -169,8 +165,8 @@ class EventSink(Protocol):
     def pass_on(self, data: bytes, *, ended: bool) -> None:
         """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
 
-    def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
-        """Send a request."""
+    async def send(self, prepared: PreparedRequest, sink: BatchSink) -> None:
+        """Send a request and pass the events of its response to `sink` as they arrive, to the end."""
 
 
 class ReplyRunner:
@@ -187,17 +183,14 @@ class ReplyRunner:
     async def run(self) -> None:
         """Run the reply to its end. Raises `ReplyFailed`; the original error if the turn has no entry yet."""
         try:
-            async with aclosing(self._sink.send(self._prepared)) as batches:
-                async for batch in batches:
-                    await self._append(batch)
+            await self._sink.send(self._prepared, self._append)
         except (ProviderFault, Refused) as fault:
             if self._sink.turn.seq < 0:
                 raise
             self._fail(failure_of(fault))
         except asyncio.CancelledError:
-            if isinstance(
-                self._mapper.end, TurnEnded
-            ):  # the reply is complete; only the connection was still open
+            if isinstance(self._mapper.end, TurnEnded):
+                # The reply is complete; only the connection was still open.
                 self._close(self._mapper.end)
             elif self._sink.turn.seq >= 0:
                 self._interrupt()
@@ -210,21 +203,22 @@ class ReplyRunner:
                 end or TurnFailed.of("cut_off", Wording("The reply stopped before its end. Ask again."))
             )
 
-    async def _append(self, batch: EventBatch) -> None:
+    def _append(self, batch: EventBatch) -> None:
+        """Append the events of one read. This is called where their bytes arrive."""
         sink, turn = self._sink, self._sink.turn
-        self._last_ms = at_ms = resumed_ms = sink.now_ms()
+        self._last_ms = at_ms = sink.now_ms()
         for original in batch.events:
-            if sink.now_ms() - resumed_ms > _MAX_BUSY_MS:
-                await asyncio.sleep(0)
-                resumed_ms = sink.now_ms()
             for event in self._mapper.feed(original, len(turn.blocks)):
-                if type(event) is TurnStarted:
+                if type(event) is BlockGrew:  # nearly every event is this one
+                    sink.emit(event, at_ms)
+                elif type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only
                         sink.emit(event, at_ms - batch.waited_ms)
                 elif not self._repeats(event):
                     sink.emit(event, at_ms)
-        if self._parent is None:
-            sink.pass_on(batch.data, ended=self._mapper.end is not None)
+        ended = self._mapper.end is not None
+        if self._parent is None and (batch.data or ended):
+            sink.pass_on(batch.data, ended=ended)
 
     def _repeats(self, event: Event) -> bool:
         """Whether the turn has it already: counts of a later reply are its own, and a note is given once."""

@@ -22,7 +22,7 @@ from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for
 from thinkaloud.agents.watchers import TurnWatcher
-from thinkaloud.client.api import EventBatch, ask, send
+from thinkaloud.client.api import BatchSink, ask, open_events
 from thinkaloud.client.follow import Clock, monotonic_clock
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepared_request import Options, PreparedRequest, parse_thinking
@@ -188,8 +188,9 @@ class Run:
         if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
             self.emit(line)
         entry = self.append(event, at_ms)
-        for notice in self._watcher.feed(self.turn, entry) if self.turn.live else ():
-            self.emit(notice)
+        if type(event) not in _ENDS:
+            for notice in self._watcher.feed(self.turn, entry):
+                self.emit(notice)
         if type(event) is TurnStarted and self._loop.answer_now:
             self.emit(ANSWER_NOW)
 
@@ -205,10 +206,11 @@ class Run:
         if self._context.byte_sink is not None:
             self._context.byte_sink(data, ended=ended)
 
-    def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
-        """Send a request."""
+    async def send(self, prepared: PreparedRequest, sink: BatchSink) -> None:
+        """Send a request and pass the events of its response to `sink` as they arrive, to the end."""
         keep_bytes = self._context.byte_sink is not None
-        return send(prepared, client=self._context.client, keep_bytes=keep_bytes)
+        async with open_events(prepared, client=self._context.client, keep_bytes=keep_bytes) as events:
+            await events.deliver(sink)
 
     async def wait_for_decision(self, block: int) -> ApprovalDecision:
         """Wait until a person has approved or denied a call."""

@@ -70,8 +70,10 @@ class TurnWatcher:
         """Return the notices after this entry."""
         event = entry.event
         self._silence.feed(turn, event, entry.at_ms)
-        notices = self._budget.feed(turn, event)
-        if isinstance(event, BlockGrew):  # nearly every entry is this one
+        notices: list[NoticeGiven] = []
+        if self._budget.budget is not None:
+            notices = self._budget.feed(turn, event)
+        if type(event) is BlockGrew:  # nearly every entry is this one
             loops = self._loops.get(event.block) or self._loops.setdefault(event.block, LoopWatcher())
             if new_loops := loops.feed(event.text):
                 message = Wording("The model seems to be repeating itself.")
@@ -223,21 +225,22 @@ class _BudgetWatcher:
     """Counts the thinking tokens of the agent's current reply: as reported, or estimated from the text."""
 
     def __init__(self, tokens: int | None) -> None:
-        self._budget = tokens
+        self.budget = tokens
+        """None if there is none, or the notice about it was given."""
         self._reported = 0
         self._unreported = 0
 
     def feed(self, turn: Turn, event: Event) -> list[NoticeGiven]:
-        if self._budget is None:
+        if self.budget is None:
             return []
         if isinstance(event, BlockGrew):
             block = turn.blocks[event.block]
             if block.kind is Kind.REASONING and block.parent is None:
                 self._unreported += len(event.text.encode("utf-8", "replace"))
-                return self._check(self._budget)
+                return self._check(self.budget)
         elif isinstance(event, UsageReported) and event.usage.reasoning is not None:
             self._reported, self._unreported = event.usage.reasoning, 0
-            return self._check(self._budget)
+            return self._check(self.budget)
         elif isinstance(event, ReplyEnded) and event.parent is None:
             self._reported = self._unreported = 0  # each reply has the whole budget
         return []
@@ -247,7 +250,7 @@ class _BudgetWatcher:
         percent = 100 * (self._reported + estimated_tokens) // max(1, budget)
         if percent < BUDGET_PERCENT:
             return []
-        self._budget = None
+        self.budget = None
         share = Wording("About {percent}%", percent=percent) if estimated_tokens else f"{percent}%"
         return [
             NoticeGiven.of(

@@ -8,18 +8,18 @@ import math
 import re
 import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
 from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
 from thinkaloud.builtin.puzzle import SolverEnvironment
 from thinkaloud.builtin.solver import SolverReply
+from thinkaloud.loopback import ServerRequest, ServerResponse
 
 MODEL = "solver"
 PACE = 30.0
@@ -86,52 +86,47 @@ class SolverServer:
         """The base URL for a client of OpenAI's API."""
         return f"{self.url}/v1"
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: ServerRequest) -> ServerResponse:
         """Answers any request."""
         try:
             match request.method, request.path:
                 case "POST", "/v1/chat/completions":
-                    return await self._complete(request, await _read_request(request))
+                    return await self._complete(_read_request(request))
                 case "GET", "/v1/models":
-                    return web.json_response({"object": "list", "data": [_model()]})
+                    return _json_response({"object": "list", "data": [_model()]})
                 case "GET", "/v1/models/solver":
-                    return web.json_response(_model())
+                    return _json_response(_model())
             place = f"{request.method} {request.path}"
             raise BadCompletionRequest(f"There is nothing at {place}.", 404, "not_found")
         except BadCompletionRequest as error:
             return _error_response(error)
 
-    async def _complete(self, request: web.Request, body: CompletionRequest) -> web.StreamResponse:
+    async def _complete(self, body: CompletionRequest) -> ServerResponse:
         head = {"id": f"chatcmpl-solver-{next(self._ids)}", "created": int(time.time()), "model": MODEL}
         if body.stream:
-            return await self._stream(request, body, head)
+            headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+            return ServerResponse(headers=headers, body=self._events(body, head))
         message = _message(await self._reply(body))
         choice = {"index": 0, "message": message, "finish_reason": _finish_reason(message)}
-        return web.json_response({**head, "object": "chat.completion", "choices": [choice]})
+        return _json_response({**head, "object": "chat.completion", "choices": [choice]})
 
-    async def _stream(self, request: web.Request, body: CompletionRequest, head: Json) -> web.StreamResponse:
-        response = web.StreamResponse(
-            headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        )
-        await response.prepare(request)
+    async def _events(self, body: CompletionRequest, head: Json) -> AsyncGenerator[bytes, None]:
+        """Yields the server-sent events of a streamed completion."""
 
-        async def send(delta: Json, finish: str | None = None) -> None:
+        def event(delta: Json, finish: str | None = None) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish}
             chunk = {**head, "object": "chat.completion.chunk", "choices": [choice]}
-            await response.write(b"data: " + msgspec.json.encode(chunk) + b"\n\n")
+            return b"data: " + msgspec.json.encode(chunk) + b"\n\n"
 
-        with suppress(ConnectionError):  # the client went away
-            await send({"role": "assistant"})
-            message = _message(await self._reply(body))
-            for field, max_seconds in MAX_STREAM_SECONDS.items():
-                async for piece in self._paced(message.get(field) or "", max_seconds):
-                    await send({field: piece})
-            if calls := message.get("tool_calls"):
-                await send({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
-            await send({}, _finish_reason(message))
-            await response.write(b"data: [DONE]\n\n")
-            await response.write_eof()
-        return response
+        yield event({"role": "assistant"})
+        message = _message(await self._reply(body))
+        for field, max_seconds in MAX_STREAM_SECONDS.items():
+            async for piece in self._paced(message.get(field) or "", max_seconds):
+                yield event({field: piece})
+        if calls := message.get("tool_calls"):
+            yield event({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
+        yield event({}, _finish_reason(message))
+        yield b"data: [DONE]\n\n"
 
     async def _reply(self, body: CompletionRequest) -> SolverReply:
         """Solves in a thread, so that a long search does not block the other requests."""
@@ -170,12 +165,11 @@ async def run_solver(
         yield server
 
 
-async def _read_request(request: web.Request) -> CompletionRequest:
+def _read_request(request: ServerRequest) -> CompletionRequest:
+    if request.truncated:
+        raise BadCompletionRequest(f"The body is larger than {MAX_BODY_BYTES} bytes.", 413, "too_large")
     try:
-        body = _decoder.decode(await request.read())
-    except web.HTTPRequestEntityTooLarge:
-        message = f"The body is larger than {MAX_BODY_BYTES} bytes."
-        raise BadCompletionRequest(message, 413, "too_large") from None
+        body = _decoder.decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadCompletionRequest(f"The body is not a chat completion request: {error}") from None
     if body.model != MODEL:
@@ -205,6 +199,11 @@ def _model() -> Json:
     return {"id": MODEL, "object": "model", "created": 0, "owned_by": "thinkaloud"}
 
 
-def _error_response(error: BadCompletionRequest) -> web.Response:
+def _json_response(body: Json, status: int = 200) -> ServerResponse:
+    headers = {"content-type": "application/json; charset=utf-8"}
+    return ServerResponse(status, headers, msgspec.json.encode(body))
+
+
+def _error_response(error: BadCompletionRequest) -> ServerResponse:
     fields = {"message": str(error), "type": "invalid_request_error", "param": None, "code": error.code}
-    return web.json_response({"error": fields}, status=error.status)
+    return _json_response({"error": fields}, error.status)

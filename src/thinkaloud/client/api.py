@@ -5,10 +5,9 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, aclosing, contextmanager
-from contextvars import copy_context
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, NamedTuple, TypeVar, Unpack, overload
 
 import msgspec
@@ -54,6 +53,12 @@ from thinkaloud.core.wire import DEFAULT_LIMITS, WireLimits
 from thinkaloud.core.wire.frames import MIB
 
 _MAX_EVENT_CHARS = 32 * 1024
+_FEW_EVENTS = 4
+_MAX_BATCH_EVENTS = 100
+_MAX_BATCH_CHARS = 2 * _MAX_EVENT_CHARS
+"""Passed on at once, within some milliseconds. One frame can hold all events of a long response."""
+_MAX_WAITING_BATCHES = 16
+"""With more of them, a caller that takes one after the other keeps the provider waiting."""
 MAX_TEXT_CHARS = 8 * MIB
 """Largest number of characters in one response, about twenty times what any model sends today."""
 MAX_DESCRIPTION_CHARS = 500
@@ -76,6 +81,10 @@ class EventBatch(NamedTuple):
     """What was read, if `send` was asked to keep it. Bytes after the end of the turn have no events."""
 
 
+BatchSink = Callable[[EventBatch], None]
+"""Takes the events of a response, in the callback in which their bytes arrive."""
+
+
 async def send(
     prepared: PreparedRequest,
     *,
@@ -83,7 +92,21 @@ async def send(
     limits: WireLimits = DEFAULT_LIMITS,
     keep_bytes: bool = False,
 ) -> AsyncGenerator[EventBatch, None]:
-    """Send a request and yield the events of its response, one batch for each read.
+    """Send a request and yield the events of its response, one batch for each read."""
+    async with open_events(prepared, client=client, limits=limits, keep_bytes=keep_bytes) as events:
+        async for batch in events.batches():
+            yield batch
+
+
+@asynccontextmanager
+async def open_events(
+    prepared: PreparedRequest,
+    *,
+    client: Client | None = None,
+    limits: WireLimits = DEFAULT_LIMITS,
+    keep_bytes: bool = False,
+) -> AsyncIterator["EventStream"]:
+    """Send a request and wait for the first byte of its response, which is closed with the block.
 
     Notices about settings that the model cannot honour follow the first event. An open client is used and
     stays open; a closed client, or a new one if none is passed, is opened for this response only.
@@ -95,23 +118,7 @@ async def send(
         response, notes = await _open_response(client, route, prepared)
         stack.callback(response.close)
         reader = ResponseReader(route, limits, prepared.request.tools)
-        chunks: list[bytes] = []
-        while not reader.finished:
-            events = await reader.next_events(response)
-            if keep_bytes:
-                chunks.append(reader.chunk)
-            if not events:
-                continue
-            if isinstance(events[-1], TurnFailed):
-                events[-1] = await _hide_key(events[-1], route, client)
-            if notes:
-                events[1:1] = [NoticeGiven.of(NOT_HONOURED, note) for note in notes]
-                notes = ()
-            yield EventBatch(events, response.waited_ms, b"".join(chunks))
-            chunks.clear()
-        rest = await response.drain() if reader.ended_by_provider else b""
-        if keep_bytes and rest:
-            yield EventBatch([], response.waited_ms, rest)
+        yield EventStream(response, reader, notes, keep_bytes=keep_bytes)
 
 
 async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
@@ -176,7 +183,7 @@ async def stream(
     **chosen: Unpack[AskOptions],
 ) -> AsyncGenerator[Event, None]:
     """Yield the answer as events, as they arrive. `chosen` are options by name."""
-    options = _chosen_options(prompt, options, chosen)
+    options = chosen_options(prompt, options, chosen)
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
         async for events, *_ in batches:
@@ -227,7 +234,7 @@ async def ask(
 
     `chosen` are options by name. With `output`, the shape of the answer, return its value and the turn.
     """
-    turn, options = Turn(), _chosen_options(prompt, options, chosen)
+    turn, options = Turn(), chosen_options(prompt, options, chosen)
     if output is not None:
         options = with_options(options, {"output": output})
     async with aclosing(entries(prompt, model=model, thinking=thinking, options=options)) as stamped:
@@ -236,67 +243,8 @@ async def ask(
     return turn if output is None else answer_of(turn, output)
 
 
-@overload
-def ask_sync(
-    prompt: Prompt,
-    *,
-    output: type[OutputT],
-    model: str = "",
-    thinking: str | int | None = None,
-    options: Options | None = None,
-    **chosen: Unpack[AskOptions],
-) -> Answer[OutputT]: ...
-@overload
-def ask_sync(
-    prompt: Prompt,
-    *,
-    output: dict[str, Any],
-    model: str = "",
-    thinking: str | int | None = None,
-    options: Options | None = None,
-    **chosen: Unpack[AskOptions],
-) -> Answer[Any]: ...
-@overload
-def ask_sync(
-    prompt: Prompt,
-    *,
-    output: None = None,
-    model: str = "",
-    thinking: str | int | None = None,
-    options: Options | None = None,
-    **chosen: Unpack[AskOptions],
-) -> Turn: ...
-def ask_sync(
-    prompt: Prompt,
-    *,
-    output: Any = None,
-    model: str = "",
-    thinking: str | int | None = None,
-    options: Options | None = None,
-    **chosen: Unpack[AskOptions],
-) -> Any:
-    """Return the whole answer. Blocking form of `ask`, for scripts and notebooks."""
-    options = _chosen_options(prompt, options, chosen)
-    refuse_open_client("ask_sync", options)
-    with loop_runner() as run:
-        return run(ask(prompt, output=output, model=model, thinking=thinking, options=options))
-
-
-def stream_sync(
-    prompt: Prompt,
-    *,
-    model: str = "",
-    thinking: str | int | None = None,
-    options: Options | None = None,
-    **chosen: Unpack[AskOptions],
-) -> Iterator[Event]:
-    """Iterate over the events as they arrive. Blocking form of `stream`, for scripts and notebooks."""
-    options = _chosen_options(prompt, options, chosen)
-    refuse_open_client("stream_sync", options)
-    return step_through(stream(prompt, model=model, thinking=thinking, options=options))
-
-
-def _chosen_options(prompt: Prompt, options: Options | None, chosen: AskOptions) -> Options | None:
+def chosen_options(prompt: Prompt, options: Options | None, chosen: AskOptions) -> Options | None:
+    """Return the options with those that were passed by name."""
     if not chosen:
         return options
     if isinstance(prompt, PreparedRequest):
@@ -323,33 +271,39 @@ class ResponseReader:
         self.finished = False
         self.ended_by_provider = False
         """Whether the provider itself ended the turn."""
-        self.chunk = b""
-        """The bytes of the last read; none at the end."""
 
-    async def next_events(self, response: ResponseStream) -> list[Event]:
-        """Return the events that the next chunk of the response completes."""
-        self.chunk = b""
-        try:
-            self.chunk = chunk = await response.read()
-        except ProviderFault as fault:
-            return self._break(fault.code, fault.wording)
-        events = _with_short_texts(self._reader.feed(chunk) if chunk else self._reader.close())
-        if events:
-            response.note_progress()
+    def feed(self, data: bytes) -> list[Event]:
+        """Return the events that these bytes complete."""
+        events = self._checked(self._reader.feed(data))
+        if self._chars_left < 0 and not self.finished:
+            limit = limit_exceeded(Wording("the text of one response, in characters,"), MAX_TEXT_CHARS)
+            events += self.close(limit)
+        return events
+
+    def close(self, fault: ProviderFault | None = None) -> list[Event]:
+        """Return the remaining events. With a fault, the response broke here."""
+        if fault is None:
+            events = self._checked(self._reader.close())
+        else:
+            events = self._break(fault.code, fault.wording)
+        self.finished = True
+        return events
+
+    def _checked(self, events: list[Event]) -> list[Event]:
+        """Return the events with short texts and descriptions, and note what they tell about the end."""
+        longest = 0
         for index, event in enumerate(events):
             if type(event) is BlockGrew:
-                self._chars_left -= len(event.text)
+                size = len(event.text)
+                self._chars_left -= size
+                longest = max(longest, size)
             elif type(event) is BlockStarted:
                 events[index] = self._described(event)
             elif type(event) is TurnEnded:
                 self.ended_by_provider = self.finished = True
             elif type(event) is TurnFailed:
                 self.finished = True
-        if self._chars_left < 0 and not self.finished:
-            limit = limit_exceeded(Wording("the text of one response, in characters,"), MAX_TEXT_CHARS)
-            return [*events, *self._break(limit.code, limit.wording)]
-        self.finished = self.finished or not chunk
-        return events
+        return events if longest <= _MAX_EVENT_CHARS else _with_short_texts(events)
 
     def _described(self, event: BlockStarted) -> BlockStarted:
         description = self._description_by_name.get(event.name, "")
@@ -363,7 +317,6 @@ class ResponseReader:
 
         Open blocks are marked interrupted unless the turn was complete.
         """
-        self.finished = True
         events = self._reader.close()
         match events:
             case [*_, TurnEnded(finish=finish)] if finish is not Finish.UNKNOWN:
@@ -371,6 +324,157 @@ class ResponseReader:
             case [*earlier, TurnEnded() | TurnFailed()]:
                 return [*map(_mark_interrupted, earlier), TurnFailed.of(code, message)]
         return events
+
+
+class EventStream:
+    """The events of one response, pushed to a sink in the callback in which their bytes arrive."""
+
+    def __init__(
+        self,
+        response: ResponseStream,
+        reader: ResponseReader,
+        notes: tuple[Wording, ...] = (),
+        *,
+        keep_bytes: bool = False,
+    ) -> None:
+        self._response = response
+        self._reader = reader
+        self._notes = notes
+        self._keep_bytes = keep_bytes
+        self._data: list[bytes] = []
+        """The bytes whose events were not passed on yet."""
+        self._rest: list[Event] = []
+        """Events for the next rounds of the event loop."""
+        self._caller_is_slow = False
+        self._loop = asyncio.get_running_loop()
+        self._ended = self._loop.create_future()
+        self._sink: BatchSink
+
+    async def deliver(self, sink: BatchSink) -> None:
+        """Pass all events to the sink, one batch for each read. What the sink raises is raised here."""
+        self._start(sink)
+        await self._ended
+        if rest := await self._drain():
+            sink(rest)
+
+    async def batches(self) -> AsyncGenerator[EventBatch, None]:
+        """Yield the events, one batch for each read. A provider that is faster than the caller waits."""
+        waiting: deque[EventBatch] = deque()
+        changed = asyncio.Event()
+
+        def take(batch: EventBatch) -> None:
+            waiting.append(batch)
+            if len(waiting) > _MAX_WAITING_BATCHES:
+                self._caller_is_slow = True
+                self._response.pause()
+            changed.set()
+
+        self._ended.add_done_callback(lambda _: changed.set())
+        self._start(take)
+        while waiting or not self._ended.done():
+            while waiting:
+                yield waiting.popleft()
+            changed.clear()
+            self._caller_is_slow = False
+            self._resume()
+            if not self._ended.done():
+                await changed.wait()
+        self._ended.result()
+        if rest := await self._drain():
+            yield rest
+
+    def feed(self, data: bytes) -> None:
+        """Read bytes of the response. The response calls this, and `close` at its end."""
+        if self._keep_bytes:
+            self._data.append(data)
+        self._pass_on(self._reader.feed, data)
+
+    def close(self, fault: ProviderFault | None) -> None:
+        """Read the end of the response."""
+        self._pass_on(self._reader.close, fault)
+
+    def _start(self, sink: BatchSink) -> None:
+        self._sink = sink
+        self._response.deliver(self)
+
+    def _resume(self) -> None:
+        if not self._rest and not self._caller_is_slow:
+            self._response.resume()
+
+    async def _drain(self) -> EventBatch | None:
+        """Return the bytes after the last event, if they were asked for."""
+        rest = b""
+        if self._reader.ended_by_provider:
+            rest = await self._response.drain()
+        return EventBatch([], self._response.waited_ms, rest) if rest and self._keep_bytes else None
+
+    def _pass_on(self, read: Callable[[_T], list[Event]], source: _T) -> None:
+        """Pass on the events that are read. A failure, of whatever part, ends the stream."""
+        try:
+            events = read(source)
+            if events:
+                self._response.note_progress()
+                if self._notes or type(events[-1]) is TurnFailed:
+                    self._add_notes(events)
+                self._pass_portion(events)
+            elif self._reader.finished:
+                self._end()
+        except Exception as error:  # noqa: BLE001 the caller of `deliver` gets it, and not the event loop
+            self._end(error)
+
+    def _add_notes(self, events: list[Event]) -> None:
+        last = events[-1]
+        if type(last) is TurnFailed:
+            events[-1] = _without_key(last, self._response.hide_key)
+        if self._notes:
+            events[1:1] = [NoticeGiven.of(NOT_HONOURED, note) for note in self._notes]
+            self._notes = ()
+
+    def _pass_portion(self, events: list[Event]) -> None:
+        """Pass on some events. If there are many, others get their turn before the next ones."""
+        if len(events) > _FEW_EVENTS:
+            size = _portion_size(events)
+            events, self._rest = events[:size], events[size:]
+        else:
+            self._rest = []
+        data = b""
+        if self._data and not self._rest:
+            data = b"".join(self._data)
+            self._data.clear()
+        self._sink(EventBatch(events, self._response.waited_ms, data))
+        if self._rest:
+            self._response.pause()
+            self._loop.call_soon(self._pass_rest)
+        elif self._reader.finished:
+            self._end()
+
+    def _pass_rest(self) -> None:
+        if self._ended.done():  # cancelled meanwhile
+            return
+        try:
+            self._pass_portion(self._rest)
+        except Exception as error:  # noqa: BLE001 as above
+            self._end(error)
+        self._resume()
+
+    def _end(self, error: Exception | None = None) -> None:
+        if self._ended.done():
+            return
+        if error is None:
+            self._ended.set_result(None)
+        else:
+            self._ended.set_exception(error)
+
+
+def _portion_size(events: list[Event]) -> int:
+    """Return how many of these events may be passed on at once."""
+    chars = 0
+    for index, event in enumerate(events[:_MAX_BATCH_EVENTS]):
+        if type(event) is BlockGrew:
+            chars += len(event.text)
+            if chars > _MAX_BATCH_CHARS:
+                return index + 1
+    return min(len(events), _MAX_BATCH_EVENTS)
 
 
 def _prepared(
@@ -385,17 +489,14 @@ def _prepared(
     return prepared
 
 
-async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
+def _without_key(event: TurnFailed, hide_key: Callable[[str], str]) -> TurnFailed:
     """Remove the key from a failure: some servers quote a key they refuse, even in mid-stream."""
-    hide = await client.key_hider(route.provider)
-    wording = event.wording and event.wording.map(hide)
-    return TurnFailed(hide(event.code), hide(event.message), wording=wording)
+    wording = event.wording and event.wording.map(hide_key)
+    return TurnFailed(hide_key(event.code), hide_key(event.message), wording=wording)
 
 
 def _with_short_texts(events: list[Event]) -> list[Event]:
     """Return the events with a long text in parts: others can do something between two of them."""
-    if not any(type(event) is BlockGrew and len(event.text) > _MAX_EVENT_CHARS for event in events):
-        return events
     return [part for event in events for part in _parts(event)]
 
 
@@ -409,62 +510,3 @@ def _parts(event: Event) -> Iterator[Event]:
 
 def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
-
-
-def refuse_open_client(function: str, options: Options | None) -> None:
-    """Refuse to block with a client that belongs to another event loop."""
-    client = options.client if options else None
-    if client is not None and client.opened:
-        raise Refused(
-            "{function} opens its own client, but the client passed is already open. Pass a closed "
-            "one, or none.",
-            function=function,
-        )
-
-
-@contextmanager
-def loop_runner() -> Iterator[Callable[[Coroutine[Any, Any, _T]], _T]]:
-    """Give a function that runs coroutines, one after the other, in an event loop of their own.
-
-    Where a loop runs already, as in a notebook, they run in a thread, and the caller waits for it.
-    """
-    runner = asyncio.Runner()
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        with runner:
-            yield runner.run
-        return
-    context = copy_context()
-
-    def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-        future = thread.submit(context.run, runner.run, coroutine)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            loop = runner.get_loop()
-            loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
-            raise
-
-    with ThreadPoolExecutor(1, "thinkaloud") as thread:
-        try:
-            yield run
-        finally:
-            thread.submit(runner.close).result()
-
-
-def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
-    """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
-
-    async def step() -> _T | None:
-        return await anext(events, None)
-
-    async def close() -> None:
-        await events.aclose()
-
-    with loop_runner() as run:
-        try:
-            while (item := run(step())) is not None:
-                yield item
-        finally:
-            run(close())

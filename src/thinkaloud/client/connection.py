@@ -29,8 +29,6 @@ from thinkaloud.client.response import SizeLimits
 
 KEEP_ALIVE_S = 15.0
 """How long an unused connection can be used again. Many servers close theirs after 20 s or more."""
-_PAUSE_BYTES = 256 * 1024
-"""With more bytes unread, no more are taken from the socket."""
 _NEXT_ADDRESS_S = 0.25
 """How long one address of a host may take before the next is tried as well (RFC 8305)."""
 
@@ -57,11 +55,12 @@ class HttpResponse:
         self.headers: CIMultiDict[str] = CIMultiDict()
         self.has_head = self.complete = False
         self.error: Exception | None = None
-        self.buffered_bytes = 0
         self.head_fields = self.head_bytes = 0
+        self.on_change = self._wake
+        """Called when bytes of the body, its end or a break have come. The head is awaited first."""
         self._connection = connection
         self._pieces: list[bytes] = []
-        self._waiter: asyncio.Future[None] | None = None
+        self._head_waiter: asyncio.Future[None] | None = None
 
     @property
     def content_type(self) -> str:
@@ -69,22 +68,25 @@ class HttpResponse:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def wait_for_head(self) -> None:
-        """Wait until status and headers have arrived."""
-        while not self.has_head:
-            await self._wait()
-
-    async def read(self) -> bytes:
-        """Return the bytes that have arrived, at least one; none at the end. Raises `OSError` if it broke."""
-        while not self._pieces and not self.complete:
-            await self._wait()
-        data = self.take_buffered()
-        self._connection.resume(self)
-        return data
+        """Wait until status and headers have arrived. Raises `OSError` if the connection broke before."""
+        if not self.has_head and self.error is None:
+            self._head_waiter = asyncio.get_running_loop().create_future()
+            await self._head_waiter
+        if not self.has_head and self.error is not None:
+            raise self.error
 
     def take_buffered(self) -> bytes:
         """Return the bytes that have arrived, also before the connection broke."""
-        pieces, self._pieces, self.buffered_bytes = self._pieces, [], 0
+        pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def pause(self) -> None:
+        """Take no more bytes from the socket."""
+        self._connection.pause(self)
+
+    def resume(self) -> None:
+        """Take bytes from the socket again."""
+        self._connection.resume(self)
 
     def close(self) -> None:
         """Drop the connection, unless the response is complete."""
@@ -93,21 +95,11 @@ class HttpResponse:
     def append(self, piece: bytes) -> None:
         """Add bytes of the body."""
         self._pieces.append(piece)
-        self.buffered_bytes += len(piece)
 
-    def wake(self) -> None:
-        """Wake the reader: something has arrived, or the connection broke."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def _wait(self) -> None:
-        if self.error is not None:
-            raise self.error
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+    def _wake(self) -> None:
+        waiter = self._head_waiter
+        if waiter is not None and not waiter.done() and (self.has_head or self.error is not None):
+            waiter.set_result(None)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -120,7 +112,9 @@ class HttpConnection(asyncio.Protocol):
         self._pool = pool
         self._limits = limits
         self._transport: asyncio.Transport
-        self._parser = httptools.HttpResponseParser(self)
+        self.on_body: Callable[[bytes], None]
+        """Takes a piece of the body. Called by the parser."""
+        self._parser: httptools.HttpResponseParser
         self._response: HttpResponse | None = None
         self._keep_alive = self._paused = self._tunnelling = False
 
@@ -162,6 +156,7 @@ class HttpConnection(asyncio.Protocol):
         if body:
             lines.append(f"Content-Length: {len(body)}")
         self._response = response = HttpResponse(self)
+        self.on_body = response.append
         self._parser = httptools.HttpResponseParser(self)
         self._transport.write("\r\n".join((*lines, "\r\n")).encode("latin-1") + body)
         return response
@@ -171,8 +166,14 @@ class HttpConnection(asyncio.Protocol):
         if response is self._response:
             self._transport.abort()
 
+    def pause(self, response: HttpResponse) -> None:
+        """Take no more bytes from the socket, until the reader of this response has caught up."""
+        if not self._paused and response is self._response:
+            self._paused = True
+            self._transport.pause_reading()
+
     def resume(self, response: HttpResponse) -> None:
-        """Take bytes from the socket again, after the reader of this response has caught up."""
+        """Take bytes from the socket again."""
         if self._paused and response is self._response:
             self._paused = False
             self._transport.resume_reading()
@@ -190,7 +191,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived, and wake the reader."""
+        """Parse what arrived, and hand it to the reader of the response before this returns."""
         response = self._response
         if response is None:  # nothing was asked: what follows could not be told from the next response
             self._transport.abort()
@@ -200,14 +201,10 @@ class HttpConnection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             response.error = InvalidHttp(str(error))
             self._transport.abort()
-        if self._tunnelling:
-            pass  # what follows is TLS, whatever length the proxy's response says it has (RFC 9110, 9.3.6)
-        elif response.complete:
+        # In a tunnel, TLS follows, whatever length the proxy's response says it has (RFC 9110, 9.3.6).
+        if response.complete and not self._tunnelling:
             self._release()
-        elif response.buffered_bytes > _PAUSE_BYTES and not self._paused:
-            self._paused = True
-            self._transport.pause_reading()
-        response.wake()
+        response.on_change()
 
     def _release(self) -> None:
         """Let the next request use the connection."""
@@ -228,7 +225,7 @@ class HttpConnection(asyncio.Protocol):
             response.complete = True
         elif response.error is None:
             response.error = _broken_connection()
-        response.wake()
+        response.on_change()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. Called by the parser, as the methods below."""
@@ -247,11 +244,6 @@ class HttpConnection(asyncio.Protocol):
         assert self._response is not None
         self._response.status = self._parser.get_status_code()
         self._response.has_head = self._response.status // 100 != 1
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
-        assert self._response is not None
-        self._response.append(body)
 
     def on_message_complete(self) -> None:
         """Note the end of the response."""

@@ -47,7 +47,6 @@ from thinkaloud.client.errors import (
 )
 from thinkaloud.client.response import (
     SIZE_LIMITS,
-    Inflater,
     ResponseStream,
     SizeLimits,
     can_inflate,
@@ -229,11 +228,6 @@ class Client:
         """Return the response to a GET request for a path below the provider's base URL."""
         return await self.read_all(provider, GetRequest(path))
 
-    async def key_hider(self, provider: Provider) -> Callable[[str], str]:
-        """Return a function that removes the provider's key from a text, in case the provider quoted it."""
-        key = await self._key(provider)
-        return str if key is None else key.mask_in
-
     async def _prepare(self, provider: Provider, http_request: HttpRequest) -> _PreparedCall:
         base_url = fill_address(provider.name, provider.base_url, self._environment.environ)
         url = request_url(provider.name, base_url, http_request.path)
@@ -312,17 +306,21 @@ class Client:
                 )  # the user may replace the key, so read it again next time
             return refusal_error(call.provider.name, error_response, call.provider.key)
         clock = asyncio.get_running_loop().time
-        stream = ResponseStream(call.provider.name, response, encoding, self.timeouts, self.limits)
+        stream = ResponseStream(
+            call.provider.name, response, encoding, self.timeouts, self.limits, call.hide_key
+        )
         try:
-            await stream.read_first(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
-        except (ConnectionLost, Stalled) as fault:
+            fault = await stream.wait_for_first(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
+        except BaseException:
+            stream.close()
+            raise
+        if isinstance(fault, ConnectionLost | Stalled):
             connection_lost = isinstance(fault, ConnectionLost)
             return no_answer_error(
                 call.provider.name, str(call.url.origin()), self.timeouts, connection_lost=connection_lost
             )
-        except BaseException:
-            stream.close()
-            raise
+        if fault is not None:
+            raise fault
         stream.waited_ms = round((clock() - sent_s) * 1000)
         return stream
 
@@ -339,7 +337,7 @@ class Client:
             code, message = "not_a_response", f"content type {response.content_type} {encoding}".rstrip()
             response.close()
         else:
-            code, message = read_error_body(await self._error_body(response, encoding))
+            code, message = read_error_body(await self._error_body(call, response, encoding))
         request_ids = (headers[name] for name in _REQUEST_ID_HEADERS if name in headers)
         return ErrorResponse(
             response.status,
@@ -350,18 +348,19 @@ class Client:
             should_retry(headers),
         )
 
-    async def _error_body(self, response: HttpResponse, encoding: str) -> bytes:
+    async def _error_body(self, call: _PreparedCall, response: HttpResponse, encoding: str) -> bytes:
+        """Return the beginning of an error body. What cannot be read of it is left out."""
+        readable = encoding if can_inflate(encoding) else ""
+        stream = ResponseStream(call.provider.name, response, readable, self.timeouts, self.limits)
         body = bytearray()
         try:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(TimeoutError, ProviderFault):
                 async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
-                    while len(body) < self.limits.error_bytes and (chunk := await response.read()):
+                    while len(body) < self.limits.error_bytes and (chunk := await stream.read()):
                         body += chunk
         finally:
-            response.close()
-        if encoding in ("", "identity") or not can_inflate(encoding):
-            return bytes(body[: self.limits.error_bytes])
-        return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]
+            stream.close()
+        return bytes(body[: self.limits.error_bytes])
 
 
 async def _send_and_wait(call: _PreparedCall, connection: HttpConnection) -> HttpResponse:

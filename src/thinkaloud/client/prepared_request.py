@@ -28,6 +28,7 @@ from thinkaloud.core.canon.requests import (
     ThinkingParameters,
     ThinkingSetting,
     ToolDefinition,
+    options_of,
 )
 from thinkaloud.core.catalog import (
     Catalog,
@@ -184,6 +185,7 @@ def prepare(
 ) -> PreparedRequest:
     """Choose the route, translate the thinking setting, and build the request."""
     options = options or Options()
+    _refuse_wrong_types(prompt, options)
     setting = _thinking_setting(model, options.thinking if thinking is None else thinking)
     on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
     route = choose_route(options.catalog or load_catalog(), model, thinking=on, have_key=have_key)
@@ -233,6 +235,20 @@ def prepare(
     )
     fallbacks = fallbacks_for(route, built.request, warn=options.on_thinking_unavailable == "warn")
     return PreparedRequest(route, built.request, notes, built.prefix, built.report, fallbacks)
+
+
+def _refuse_wrong_types(prompt: object, options: RequestOptions) -> None:
+    """Refuse values of other types than those that are declared, for callers without a type checker."""
+    if not isinstance(prompt, str | Context):
+        raise Refused(
+            "The prompt is of type {kind}. Give a text, or a Context with the conversation.",
+            kind=type(prompt).__name__,
+        )
+    try:
+        msgspec.convert(options_of(options), RequestOptions)
+    except msgspec.ValidationError as error:
+        checked_sampling(options)  # has a message of its own
+        raise Refused("Invalid option: {reason}. Correct it.", reason=reason_of(error)) from None
 
 
 def _thinking_setting(model: str, thinking: str | int | None) -> ThinkingSetting:

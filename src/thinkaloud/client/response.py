@@ -1,16 +1,16 @@
-"""The body of a response, read chunk by chunk, decompressed within limits.
+"""The body of a response, pushed to a sink as it arrives, decompressed within limits.
 
-`read` returns `b""` at the end. A broken connection, a stall and an exceeded limit are raised as a
-`ProviderFault`, after all bytes received before it were returned. Closing a response before its end drops the
-connection. Requests ask for uncompressed bodies, but some servers compress anyway; the output is counted
-against the input, because a kilobyte can expand to a megabyte.
+A broken connection, a stall and an exceeded limit are a `ProviderFault` at its end, after all bytes received
+before it. Much that arrives at once is given in slices, one in each round of the event loop. Closing a
+response before its end drops the connection. Requests ask for uncompressed bodies, but some servers compress
+anyway; the output is counted against the input, because a kilobyte can expand to a megabyte.
 """
 
 import asyncio
 import contextlib
 import zlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -45,7 +45,9 @@ SIZE_LIMITS = SizeLimits()
 _WBITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _STEP_BYTES = 256 * KIB
 _SLICE_BYTES = 16 * KIB
-"""Returned at once. Turning so many bytes into events takes some milliseconds, in which others wait."""
+"""Given at once. Turning so many bytes into events takes some milliseconds, in which others wait."""
+_PAUSE_BYTES = 256 * KIB
+"""With more bytes that nobody has taken, no more are taken from the socket."""
 
 
 def can_inflate(encoding: str) -> bool:
@@ -117,12 +119,13 @@ class StallTimer:
     def __init__(self, on_stall: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_stall = on_stall
-        self._deadline: float | None = None
+        self.deadline_s: float | None = None
+        """When the wait has taken too long. It may be put off; for an earlier one, call `start`."""
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, limit_s: float) -> None:
         """Begin a wait."""
-        self._deadline = deadline = self._loop.time() + limit_s
+        self.deadline_s = deadline = self._loop.time() + limit_s
         if self._timer is None:
             self._timer = self._loop.call_at(deadline, self._check)
         elif self._timer.when() > deadline:
@@ -131,31 +134,40 @@ class StallTimer:
 
     def pause(self) -> None:
         """End the wait."""
-        self._deadline = None
+        self.deadline_s = None
 
     def stop(self) -> None:
         """Cancel the timer; no more waits follow."""
-        self._deadline = None
+        self.deadline_s = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _check(self) -> None:
         self._timer = None
-        if self._deadline is None:
+        if self.deadline_s is None:
             return
-        if self._loop.time() < self._deadline - 0.001:
-            self._timer = self._loop.call_at(self._deadline, self._check)
+        if self._loop.time() < self.deadline_s - 0.001:
+            self._timer = self._loop.call_at(self.deadline_s, self._check)
         else:
             self._on_stall()
 
 
-def _slices(chunk: bytes) -> Iterator[bytes]:
-    return (chunk[start : start + _SLICE_BYTES] for start in range(0, len(chunk), _SLICE_BYTES))
+class BodySink(Protocol):
+    """Takes the body of a response, in the callback in which it arrives."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def close(self, fault: ProviderFault | None) -> None:
+        """Take the end, after all bytes. With a fault, the body is not complete."""
 
 
 class ResponseStream:
-    """The body of one response. `waited_ms` is the time from sending to its first byte."""
+    """The body of one response. `waited_ms` is the time from sending to its first byte.
+
+    `deliver` pushes it to a sink. `read` is for those who read it piece by piece.
+    """
 
     def __init__(
         self,
@@ -164,21 +176,32 @@ class ResponseStream:
         encoding: str,
         timeouts: Timeouts,
         limits: SizeLimits,
+        hide_key: Callable[[str], str] = str,
     ) -> None:
+        self.hide_key = hide_key
+        """Removes the key of the request from a text, in case the provider quotes it."""
+        self.waited_ms = 0
         self._provider_name = provider_name
         self._response = response
         self._inflater = Inflater(encoding, limits) if encoding not in ("", "identity") else None
         self._body_limit = self._bytes_left = limits.body_bytes
         self._timeouts = timeouts
+        self._loop = asyncio.get_running_loop()
+        self._idle_timer = StallTimer(self._stall)
         self._limit_s = timeouts.first_byte_s
-        self._stall_timer = StallTimer(self._mark_stalled)
-        self._stalled_s: float | None = None
-        self._progress_at_s = asyncio.get_running_loop().time()
-        self._first_chunk: bytes | None = None
-        self._slices: Iterator[bytes] = iter(())
+        self._received_s = self._progress_s = self._loop.time()
+        """When bytes have come, and when they have completed an event."""
+        self._waiting = bytearray()
+        """Bytes that nobody has taken yet."""
+        self._ended = False
+        """Whether no more bytes come: the body is complete, broken or closed."""
         self._fault: ProviderFault | None = None
-        self._finished = False
-        self.waited_ms = 0
+        self._sink: BodySink | None = None
+        self._paused = False
+        self._next_slice: asyncio.Handle | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        response.on_change = self._receive
+        self._receive()
 
     def __repr__(self) -> str:
         return f"<ResponseStream of {self._provider_name}: {self._response.status}>"
@@ -192,102 +215,179 @@ class ResponseStream:
             return chunk
         raise StopAsyncIteration
 
-    async def read_first(self, limit_s: float) -> None:
-        """Wait for the first chunk; the next `read` returns it."""
+    async def wait_for_first(self, limit_s: float) -> ProviderFault | None:
+        """Wait until there are bytes, or the end of an empty body. Return the fault if nothing came."""
         self._limit_s = limit_s
-        self._first_chunk = await self.read()
+        await self._wait_for_bytes(1)
         self._limit_s = self._timeouts.idle_s
+        return None if self._waiting else self._fault
 
     async def read(self) -> bytes:
-        """Return the next chunk, or `b""` at the end. Raises `ProviderFault`."""
-        if self._first_chunk is not None:
-            chunk, self._first_chunk = self._first_chunk, None
-            return chunk
-        if chunk := next(self._slices, b""):
+        """Return the next bytes, or `b""` at the end. Raises `ProviderFault`."""
+        if self._waiting:
             await asyncio.sleep(0)  # a fast provider must not keep the event loop from all others
-            return chunk
-        while not self._finished:
-            if self._fault is not None:
-                fault, self._fault = self._fault, None
-                self.close()
-                raise fault
-            if asyncio.get_running_loop().time() - self._progress_at_s > self._timeouts.progress_s:
-                self.close()
-                raise self._no_progress_error()
-            chunk = await self._next()
-            if chunk and self._inflater is not None:
-                chunk = self._inflater.feed(chunk)
-                self._fault = self._inflater.fault or self._fault
-            if chunk:
-                chunk = self._count_bytes(chunk)
-                self._slices = _slices(chunk)
-                return next(self._slices)
+        await self._wait_for_bytes(1)
+        if self._waiting:
+            return self._take_slice()
+        if self._fault is not None:
+            raise self._fault
         return b""
+
+    def deliver(self, sink: BodySink) -> None:
+        """Push the body to a sink, from now on in the callback in which it arrives, to its end."""
+        self._sink = sink
+        self._await_more()
+        self._push()
+
+    def pause(self) -> None:
+        """Push nothing until `resume`. A provider that sends more than a little has to wait."""
+        self._paused = True
+        self._idle_timer.pause()
+
+    def resume(self) -> None:
+        """Push again, with the next round of the event loop."""
+        if self._paused:
+            self._paused = False
+            self._await_more()
+            self._push_soon()
 
     def note_progress(self) -> None:
         """Note that the response has become longer by an event, and not only by comments."""
-        self._progress_at_s = asyncio.get_running_loop().time()
+        self._progress_s = self._received_s
 
     def close(self) -> None:
-        """Drop the connection, unless the response is complete. Does not wait."""
-        self._finished = True
-        self._slices = iter(())
-        self._stall_timer.stop()
+        """Drop the connection, unless the response is complete. Does not wait, and pushes nothing more."""
+        self._sink = None
+        self._ended = True
+        self._idle_timer.stop()
         self._response.close()
 
     async def drain(self) -> bytes:
         """Return the rest if it ends soon, and keep the connection for the next request; else drop it."""
-        held, rest = b"".join(self._slices), b""
+        self._sink = None
         try:
-            with contextlib.suppress(OSError):
-                async with asyncio.timeout(_DRAIN_S):
-                    while len(rest) < _DRAIN_BYTES and (chunk := await self._response.read()):
-                        rest += chunk
+            if not self._ended:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_DRAIN_S):
+                        await self._wait_for_bytes(_DRAIN_BYTES)
         finally:
             self.close()
-        return held + (rest if self._inflater is None else self._inflater.feed(rest))
+        return bytes(self._waiting)
 
-    async def _next(self) -> bytes:
-        """Read from the connection; if it broke, return the bytes that were still buffered."""
-        self._stall_timer.start(self._limit_s)
-        try:
-            chunk = await self._response.read()
-        except OSError:
-            chunk = self._response.take_buffered()
+    def _receive(self) -> None:
+        """Take what the connection has: bytes, the end, or a break. The connection calls this."""
+        response = self._response
+        data = response.take_buffered()
+        if self._ended:
+            return
+        self._received_s = self._loop.time()
+        if data:
+            data = self._check(data)
+        if self._fault is not None or response.complete:
+            self._end()
+        elif response.error is not None:
             self._fault = self._break_error()
-        finally:
-            self._stall_timer.pause()
-        if not chunk:
-            if self._stalled_s is not None:
-                self._fault = self._break_error()
-            elif self._fault is None:
-                self.close()
-        return chunk
+            self._end()
+        elif self._idle_timer.deadline_s is not None:
+            self._idle_timer.deadline_s = self._received_s + self._limit_s
+        if self._waiting or len(data) > _SLICE_BYTES or self._sink is None:
+            self._waiting += data
+            if len(self._waiting) > _PAUSE_BYTES:
+                response.pause()
+            self._push()
+        else:
+            self._push(data)
 
-    def _count_bytes(self, chunk: bytes) -> bytes:
-        if len(chunk) <= self._bytes_left:
-            self._bytes_left -= len(chunk)
-            return chunk
-        self._fault = limit_exceeded(Wording("the response in bytes"), self._body_limit)
-        within, self._bytes_left = chunk[: self._bytes_left], 0
-        if within:
-            return within
-        self.close()
-        raise self._fault
+    def _check(self, data: bytes) -> bytes:
+        """Return the bytes of the body, decompressed and within the limits."""
+        if self._inflater is not None:
+            data = self._inflater.feed(data)
+            self._fault = self._inflater.fault
+        if len(data) > self._bytes_left:
+            data = data[: self._bytes_left]
+            self._fault = limit_exceeded(Wording("the response in bytes"), self._body_limit)
+        elif self._received_s - self._progress_s > self._timeouts.progress_s:
+            self._fault = self._no_progress_error()
+        self._bytes_left -= len(data)
+        return data
+
+    def _push(self, data: bytes = b"") -> None:
+        """Give the sink a slice of what waits, or `data` if nothing does. The next slice comes later."""
+        sink = self._sink
+        if sink is None:
+            self._wake()
+            return
+        if self._paused or self._next_slice is not None:
+            self._waiting += data
+            return
+        data = data or self._take_slice()
+        if data:
+            sink.feed(data)
+        if self._waiting:
+            self._push_soon()
+        elif self._ended and self._sink is not None and not self._paused:
+            self._sink = None
+            sink.close(self._fault)
+
+    def _push_soon(self) -> None:
+        if self._next_slice is None:
+            self._next_slice = self._loop.call_soon(self._push_next)
+
+    def _push_next(self) -> None:
+        self._next_slice = None
+        self._push()
+
+    def _take_slice(self) -> bytes:
+        data = bytes(self._waiting[:_SLICE_BYTES])
+        del self._waiting[:_SLICE_BYTES]
+        if len(self._waiting) <= _PAUSE_BYTES:
+            self._response.resume()
+        return data
+
+    async def _wait_for_bytes(self, count: int) -> None:
+        """Wait until so many bytes wait, or no more come."""
+        self._await_more()
+        try:
+            while len(self._waiting) < count and not self._ended:
+                self._waiter = self._loop.create_future()
+                await self._waiter
+        finally:
+            self._waiter = None
+            self._idle_timer.pause()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _await_more(self) -> None:
+        """Let the time begin in which the next bytes have to come."""
+        if not self._ended:
+            self._idle_timer.start(self._limit_s)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._idle_timer.stop()
+        self._response.close()
+
+    def _stall(self) -> None:
+        self._fault = self._stalled_error()
+        self._end()
+        self._push()
 
     def _break_error(self) -> ProviderFault:
-        if self._stalled_s is None:
-            return ConnectionLost(
-                "The connection to {provider_name} was lost before the response was complete. The "
-                "text received so far is kept; retry for the rest.",
-                provider_name=self._provider_name,
-            )
+        return ConnectionLost(
+            "The connection to {provider_name} was lost before the response was complete. The "
+            "text received so far is kept; retry for the rest.",
+            provider_name=self._provider_name,
+        )
+
+    def _stalled_error(self) -> ProviderFault:
         return Stalled(
             "{provider_name} sent nothing for {stalled_s} s, so the connection was closed. The text "
             "received so far is kept; retry, or raise idle_s in Timeouts (`thinkaloud serve "
             "--idle-timeout`) if the model needs longer.",
             provider_name=self._provider_name,
-            stalled_s=f"{self._stalled_s:g}",
+            stalled_s=f"{self._limit_s:g}",
         )
 
     def _no_progress_error(self) -> ProviderFault:
@@ -298,7 +398,3 @@ class ResponseStream:
             provider_name=self._provider_name,
             progress_s=f"{self._timeouts.progress_s:g}",
         )
-
-    def _mark_stalled(self) -> None:
-        self._stalled_s = self._limit_s
-        self._response.close()

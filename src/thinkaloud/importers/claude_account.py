@@ -72,15 +72,18 @@ def _nodes(messages: list[Any], unread: UnreadCounter) -> Iterator[SourceNode]:
 def _prompt(message: dict[str, Any], unread: UnreadCounter) -> SourceContent:
     texts = [string(block, "text") for block in array(message, "content")] or [string(message, "text")]
     for attachment in array(message, "attachments"):
-        name, text = string(attachment, "file_name"), string(attachment, "extracted_content")
-        if text:
-            texts.append(f"{name}:\n{text}" if name else text)
-        else:
+        name = string(attachment, "file_name")
+        text = string(attachment, "extracted_content")
+        if not text:
             unread.add("attached file without its text")
+        elif name:
+            texts.append(f"{name}:\n{text}")
+        else:
+            texts.append(text)
     if files := array(message, "files"):
         unread.add("attached file that the export does not hold", len(files))
-    text = "\n\n".join(text for text in texts if text)
-    return UserMessage(text) if text else None
+    prompt = "\n\n".join(filter(None, texts))
+    return UserMessage(prompt) if prompt else None
 
 
 def _reply(message: dict[str, Any], unread: UnreadCounter, at_ms: int | None) -> SourceContent:

@@ -22,6 +22,7 @@ _CONNECTORS = frozenset(("system", "progress", "attachment", "file-history-snaps
 _OTHER_TYPES = frozenset(
     ("summary", "custom-title", "ai-title", "last-prompt", "mode", "permission-mode", "agent-name", "tag")
 )
+"""Lines that nothing is read from and that nothing follows: skipped without a word, but for a title."""
 _COMMAND_TAGS = ("<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>")
 _SYNTHETIC = "<synthetic>"
 """The model of messages that Claude Code wrote itself, for example about an error of the API."""

@@ -27,8 +27,9 @@ def array(value: Any, name: str) -> list[Any]:
 def count(value: Any, name: str) -> int | None:
     """Return a field that counts something; None if there is none."""
     field = value.get(name) if isinstance(value, dict) else None
-    valid = isinstance(field, int) and not isinstance(field, bool) and 0 <= field <= MAX_NUMBER
-    return field if valid and isinstance(field, int) else None
+    if not isinstance(field, int) or isinstance(field, bool):
+        return None
+    return field if 0 <= field <= MAX_NUMBER else None
 
 
 def time_ms(value: Any) -> int | None:
@@ -38,7 +39,9 @@ def time_ms(value: Any) -> int | None:
             moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
         except ValueError:
             return None
-        value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        value = moment.timestamp()
     elif isinstance(value, bool) or not isinstance(value, int | float):
         return None
     seconds = value / 1000 if value > 1e11 else value  # 1e11 seconds are the year 5138

@@ -82,7 +82,9 @@ def _prompt(message: dict[str, Any], unread: UnreadCounter) -> SourceContent:
 
 def _part_text(part: Any) -> str:
     """Return the text of a part, which may be wrapped in an object."""
-    text = part.get("text") if isinstance(part, dict) else ""
+    if not isinstance(part, dict):
+        return ""
+    text = part.get("text")
     return text if isinstance(text, str) else string(text, "value")
 
 

@@ -9,7 +9,7 @@ import base64
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -171,16 +171,12 @@ class _ResponseTables:
             before = name
 
     def _prompt(self, row: Row, name: str) -> UserMessage | None:
-        texts = [*self._fragments(name), string(row, "prompt")]
-        attached = (
-            'JOIN prompt_attachments p ON t.id = p.attachment_id WHERE p.response_id = ? ORDER BY p."order"'
-        )
-        has_files = self._log.has("prompt_attachments", "attachments")
-        rows = self._log.select("attachments", attached, name) if has_files else ()
-        files = [file for row in rows if (file := _attachment(row, self._unread)) is not None]
-        images, others = message_parts(files)
-        text = "\n\n".join(filter(None, texts))
-        return UserMessage(text, images, others) if text or files else None
+        text = "\n\n".join(filter(None, [*self._fragments(name), string(row, "prompt")]))
+        files: list[File] = []
+        if self._log.has("prompt_attachments", "attachments"):
+            rows = self._log.select("attachments", _attached("prompt_attachments", "response_id"), name)
+            files = _attachments(rows, self._unread)
+        return _user_message(text, files)
 
     def _fragments(self, name: str) -> list[str]:
         if not self._log.has("prompt_fragments", "fragments"):
@@ -218,6 +214,27 @@ def _usage(row: Row) -> Usage:
         output=count(row, "output_tokens"),
         reasoning=count(details, "reasoning_tokens") if reasoning is None else reasoning,
     )
+
+
+def _user_message(text: str, files: list[File]) -> UserMessage | None:
+    if not text and not files:
+        return None
+    images, others = message_parts(files)
+    return UserMessage(text, images, others)
+
+
+def _attached(table: str, column: str) -> str:
+    """Return the rest of a query for what is attached to one row, by the table that links the two."""
+    return f'JOIN {table} p ON t.id = p.attachment_id WHERE p.{column} = ? ORDER BY p."order"'
+
+
+def _attachments(rows: Iterable[Row], unread: UnreadCounter) -> list[File]:
+    files = []
+    for row in rows:
+        file = _attachment(row, unread)
+        if file is not None:
+            files.append(file)
+    return files
 
 
 def _attachment(row: Row, unread: UnreadCounter) -> File | None:
@@ -335,16 +352,18 @@ class _MessageTables:
         yield SourceNode(name, parent, content, at_ms)
 
     def _prompt(self, parts: list[dict[str, Any]]) -> UserMessage | None:
-        text = "\n\n".join(string(part, "text") for part in parts if part["type"] == "text")
-        files = [file for part in parts if part["type"] == "attachment" for file in self._files(part["key"])]
-        images, others = message_parts(files)
-        return UserMessage(text, images, others) if text or files else None
+        texts = []
+        files: list[File] = []
+        for part in parts:
+            if part["type"] == "text":
+                texts.append(string(part, "text"))
+            elif part["type"] == "attachment":
+                files += self._files(part["key"])
+        return _user_message("\n\n".join(texts), files)
 
-    def _files(self, part: int) -> Iterator[File]:
-        attached = 'JOIN part_attachments p ON t.id = p.attachment_id WHERE p.part_id = ? ORDER BY p."order"'
-        for row in self._log.select("attachments", attached, part):
-            if (file := _attachment(row, self._unread)) is not None:
-                yield file
+    def _files(self, part: int) -> list[File]:
+        rows = self._log.select("attachments", _attached("part_attachments", "part_id"), part)
+        return _attachments(rows, self._unread)
 
     def _reply(self, parts: list[dict[str, Any]], turn: Row | None, at_ms: int | None) -> SourceReply | None:
         model = "" if turn is None else string(turn, "resolved_model") or string(turn, "model")

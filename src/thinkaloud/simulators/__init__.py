@@ -12,15 +12,23 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from thinkaloud.simulators import deepseek, groq, kimi, mistral, ollama, vllm, xai
+from thinkaloud.simulators import (
+    bedrock,
+    cohere,
+    deepseek,
+    gemini,
+    groq,
+    kimi,
+    mistral,
+    ollama,
+    openrouter,
+    vllm,
+    xai,
+)
 from thinkaloud.simulators.anthropic import simulator as anthropic
 from thinkaloud.simulators.api import ApiError, Rule, SimulatedApi
-from thinkaloud.simulators.bedrock import simulator as bedrock
-from thinkaloud.simulators.cohere import simulator as cohere
-from thinkaloud.simulators.gemini import simulator as gemini
 from thinkaloud.simulators.openai import chat as openai_chat
 from thinkaloud.simulators.openai import responses as openai_responses
-from thinkaloud.simulators.openrouter import simulator as openrouter
 from thinkaloud.simulators.script import FAULT_KINDS, Fault, Script, ScriptedAnswer, ScriptedToolCall
 from thinkaloud.simulators.server import (
     ReceivedRequest,

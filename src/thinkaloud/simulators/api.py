@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer, count_tokens
 from thinkaloud.simulators.seals import SigningKey
 
 Json = dict[str, Any]
@@ -79,7 +79,9 @@ class ApiRequest:
 
     def accepts_key(self, key: str) -> bool:
         """Return whether this key is accepted: the configured one, or any that does not start with `bad`."""
-        return key == self.key if self.key is not None else bool(key) and not key.startswith("bad")
+        if self.key is not None:
+            return key == self.key
+        return key != "" and not key.startswith("bad")
 
 
 Check = Callable[[ApiRequest], ApiError | None]
@@ -155,7 +157,8 @@ def compact_json(value: object) -> str:
 def sse_event(data: Json | str, name: str = "") -> bytes:
     """Return one server-sent event."""
     text = data if isinstance(data, str) else compact_json(data)
-    return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
+    name_line = f"event: {name}\n" if name else ""
+    return f"{name_line}data: {text}\n\n".encode()
 
 
 def split_names(text: str) -> frozenset[str]:
@@ -165,7 +168,9 @@ def split_names(text: str) -> frozenset[str]:
 
 def objects(value: object) -> list[Json]:
     """Return the objects of a list; empty for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict)]
 
 
 def mapping(value: object) -> Json:
@@ -178,3 +183,8 @@ def content_text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text", "")) for part in objects(content))
+
+
+def answer_tokens(answer: ScriptedAnswer) -> int:
+    """Return the tokens of the text and of the calls' arguments."""
+    return count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])

@@ -16,6 +16,7 @@ from thinkaloud.simulators.api import (
     Rule,
     SimulatedApi,
     SimulatedResponse,
+    answer_tokens,
     compact_json,
     content_text,
     mapping,
@@ -66,16 +67,24 @@ def tool_calls(message: Json) -> list[Json]:
 
 def read_prompt(request: ApiRequest) -> ReceivedPrompt:
     """Return what the default answer depends on."""
-    last = request_messages(request)[-1] if request_messages(request) else {}
-    content = last.get("content") or ""
-    text = content_text(content)
-    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
-    tools = [OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions]
+    messages = request_messages(request)
+    last = messages[-1] if messages else {}
     choice = request.body.get("tool_choice", "auto")
     if not isinstance(choice, str):
         choice = str(mapping(choice.get("function")).get("name", "auto"))
-    schema = requested_schema(chat_format(request))
-    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", choice, schema)
+    return ReceivedPrompt(
+        text=content_text(last.get("content") or ""),
+        tools=offered_tools(request),
+        after_tool=last.get("role") == "tool",
+        tool_choice=choice,
+        output_schema=requested_schema(chat_format(request)),
+    )
+
+
+def offered_tools(request: ApiRequest) -> tuple[OfferedTool, ...]:
+    """Return the functions that the request offers."""
+    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
+    return tuple(OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions)
 
 
 def forces_tool(request: ApiRequest) -> bool:
@@ -216,9 +225,7 @@ def _call_id(request: ApiRequest, *, short: bool) -> str:
 
 def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts) -> Json:
     prompt_tokens = count_tokens(compact_json(request.body["messages"]))
-    completion_tokens = thought.tokens + count_tokens(
-        answer.text, *[compact_json(call.arguments) for call in answer.tool_calls]
-    )
+    completion_tokens = thought.tokens + answer_tokens(answer)
     return {
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,

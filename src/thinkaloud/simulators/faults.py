@@ -4,13 +4,10 @@ A whole response is sent as one event, so that every fault works for both forms.
 """
 
 import asyncio
-import socket
-import struct
 import zlib
 from collections.abc import AsyncIterator, Callable
 
-from aiohttp import web
-
+from thinkaloud.loopback import ConnectionCut, ServerResponse
 from thinkaloud.simulators.script import Fault
 
 HTML_BODY = (
@@ -18,19 +15,14 @@ HTML_BODY = (
 )
 GARBAGE_BYTES = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\n\r\n'
 _BLOCK_BYTES = 64 * 1024
-_LINGER_RESET = struct.pack("ii", 1, 0)
 
 
-class ConnectionCut(Exception):
-    """The connection is to be reset here."""
-
-
-def replacement_response(fault: Fault) -> web.Response | None:
+def replacement_response(fault: Fault) -> ServerResponse | None:
     """Return the response for faults that come before the first byte."""
     if fault.kind == "html":
-        return web.Response(status=fault.status, body=HTML_BODY, content_type="text/html")
+        return ServerResponse(fault.status, {"content-type": "text/html"}, HTML_BODY)
     if fault.kind == "empty":
-        return web.Response(status=200, body=b"", content_type="application/json")
+        return ServerResponse(headers={"content-type": "application/json"})
     return None
 
 
@@ -86,15 +78,3 @@ def gzip_bomb(size: int) -> bytes:
     packed = [packer.compress(b"data: ")]
     packed += [packer.compress(b"0" * _BLOCK_BYTES) for _ in range(size // _BLOCK_BYTES)]
     return b"".join([*packed, packer.flush()])
-
-
-async def reset_connection(request: web.Request) -> None:
-    """Close the connection with a reset instead of an orderly end."""
-    await asyncio.sleep(0.02)  # lets earlier bytes leave first
-    transport = request.transport
-    if transport is None:
-        return
-    connection: socket.socket | None = transport.get_extra_info("socket")
-    if connection is not None:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_RESET)
-    transport.abort()

@@ -56,8 +56,10 @@ def _check_model(request: ApiRequest) -> ApiError | None:
 
 
 def _check_fields(request: ApiRequest) -> ApiError | None:
-    unknown = next((name for name in request.body if name not in _REQUEST_FIELDS), None)
-    return ApiError(400, f"property '{unknown}' is unsupported") if unknown else None
+    for name in request.body:
+        if name not in _REQUEST_FIELDS:
+            return ApiError(400, f"property '{name}' is unsupported")
+    return None
 
 
 def _check_message_fields(request: ApiRequest) -> ApiError | None:

@@ -78,14 +78,17 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
 
 
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
+    # The ids of all calls are checked before those of the results.
     messages = request_messages(request)
-    ids = [call.get("id") for message in messages for call in tool_calls(message)]
+    ids = []
+    for message in messages:
+        ids += [call.get("id") for call in tool_calls(message)]
     ids += [message.get("tool_call_id") for message in messages if message.get("role") == "tool"]
-    wrong = next((name for name in ids if not _CALL_ID.fullmatch(str(name))), None)
-    if wrong is None:
-        return None
-    message = f"Tool call id was {wrong} but must be a-z, A-Z, 0-9, with a length of 9."
-    return ApiError(400, message, "invalid_function_call", "3280")
+    for call_id in ids:
+        if not _CALL_ID.fullmatch(str(call_id)):
+            text = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
+            return ApiError(400, text, "invalid_function_call", "3280")
+    return None
 
 
 def _check_empty(request: ApiRequest) -> ApiError | None:
@@ -131,17 +134,19 @@ def _check_reasoning_input(request: ApiRequest) -> ApiError | None:
 
 def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
     row = _model_row(request)
-    asked = request.body.get("reasoning_effort") == "high"
-    if not (row.always_reasons or (row.takes_effort and asked)) or not answer.thoughts:
+    requested = row.takes_effort and request.body.get("reasoning_effort") == "high"
+    if not answer.thoughts or not (row.always_reasons or requested):
         return ThoughtParts()
     text = "" if answer.redacted else "\n\n".join(answer.thoughts)
-    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}
-    deltas = tuple(
-        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
-        for piece in split_words(text)
-    )
-    content = [chunk, *([{"type": "text", "text": answer.text}] if answer.text else [])]
+    deltas = tuple({"content": [_thinking_chunk(piece)]} for piece in split_words(text))
+    content = [_thinking_chunk(text) | {"closed": True}]
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
     return ThoughtParts(deltas, {"content": content}, tokens=count_tokens(text))
+
+
+def _thinking_chunk(text: str) -> Json:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:

@@ -11,13 +11,13 @@ from thinkaloud.simulators.api import (
     Rule,
     SimulatedApi,
     SimulatedResponse,
+    answer_tokens,
     compact_json,
     mapping,
-    objects,
 )
+from thinkaloud.simulators.chat_completions import offered_tools, request_messages
 from thinkaloud.simulators.output_rules import ANY_OBJECT
 from thinkaloud.simulators.script import (
-    OfferedTool,
     ReceivedPrompt,
     ScriptedAnswer,
     count_tokens,
@@ -40,7 +40,9 @@ _DONE_REASONS = {"stop": "stop", "length": "length", "tool_calls": "stop", "refu
 
 def _capabilities(name: str) -> tuple[str, ...]:
     known = [family for family in _FAMILY_CAPABILITIES if name.startswith(family)]
-    return _FAMILY_CAPABILITIES[max(known, key=len)] if known else ("completion", "tools")
+    if not known:
+        return ("completion", "tools")
+    return _FAMILY_CAPABILITIES[max(known, key=len)]
 
 
 def _thinking_on(request: ApiRequest) -> bool:
@@ -52,9 +54,9 @@ def _thinking_on(request: ApiRequest) -> bool:
 def _check_model(request: ApiRequest) -> ApiError | None:
     if not request.model:
         return ApiError(400, "model is required")
-    return (
-        ApiError(404, f"model '{request.model}' not found") if request.model.startswith("missing") else None
-    )
+    if request.model.startswith("missing"):
+        return ApiError(404, f"model '{request.model}' not found")
+    return None
 
 
 def _check_think_value(request: ApiRequest) -> ApiError | None:
@@ -78,44 +80,46 @@ def _check_tools_supported(request: ApiRequest) -> ApiError | None:
 
 
 def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
-    messages = objects(request.body.get("messages"))
+    messages = request_messages(request)
     last = messages[-1] if messages else {}
-    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
-    tools = tuple(OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions)
     output = request.body.get("format")
-    schema = ANY_OBJECT if output == "json" else mapping(output) or None
+    schema = ANY_OBJECT if output == "json" else mapping(output)
     return ReceivedPrompt(
-        str(last.get("content", "")), tools, last.get("role") == "tool", output_schema=schema
+        text=str(last.get("content", "")),
+        tools=offered_tools(request),
+        after_tool=last.get("role") == "tool",
+        output_schema=schema or None,
     )
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
-    thought = "" if answer.redacted or not _thinking_on(request) else "\n\n".join(answer.thoughts)
-    tool_calls = [
-        {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
-    ]
+    thought = ""
+    if _thinking_on(request) and not answer.redacted:
+        thought = "\n\n".join(answer.thoughts)
     frame: Json = {"model": request.model, "created_at": _CREATED_AT}
     counts: Json = {
         "done": True,
         "done_reason": _DONE_REASONS[answer.finish_reason],
         "total_duration": 0,
         "prompt_eval_count": count_tokens(compact_json(request.body.get("messages"))),
-        "eval_count": count_tokens(
-            thought, answer.text, *[compact_json(call.arguments) for call in answer.tool_calls]
-        ),
+        "eval_count": count_tokens(thought) + answer_tokens(answer),
     }
     message: Json = {"role": "assistant", "content": answer.text}
-    message |= {"thinking": thought} if thought else {}
-    message |= {"tool_calls": tool_calls} if tool_calls else {}
     deltas: list[Json] = [{"content": "", "thinking": piece} for piece in split_words(thought)]
     deltas += [{"content": piece} for piece in split_words(answer.text)]
-    deltas += [{"content": "", "tool_calls": tool_calls}] if tool_calls else []
+    if thought:
+        message["thinking"] = thought
+    if answer.tool_calls:
+        functions = [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls]
+        message["tool_calls"] = [{"function": function} for function in functions]
+        deltas.append({"content": "", "tool_calls": message["tool_calls"]})
     lines = [frame | {"message": {"role": "assistant", **delta}, "done": False} for delta in deltas]
     lines.append(frame | {"message": {"role": "assistant", "content": ""}, **counts})
-    stream = request.body.get("stream") is not False
-    encoded_lines = tuple(f"{compact_json(line)}\n".encode() for line in lines)
     return SimulatedResponse(
-        frame | {"message": message, **counts}, encoded_lines, stream, "application/x-ndjson"
+        body=frame | {"message": message, **counts},
+        events=tuple(f"{compact_json(line)}\n".encode() for line in lines),
+        stream=request.body.get("stream") is not False,
+        content_type="application/x-ndjson",
     )
 
 

@@ -6,15 +6,14 @@ Every request is recorded as received, and every refusal with its rule.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aiohttp import web
-
 from thinkaloud import loopback
+from thinkaloud.loopback import ServerRequest, ServerResponse
 from thinkaloud.simulators import faults
 from thinkaloud.simulators.api import (
     ApiError,
@@ -78,64 +77,63 @@ class Simulator:
         """The base URL for the provider's own client library."""
         return self.url + self.api.base_path
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: ServerRequest) -> ServerResponse:
         """Answer any request, as the provider would."""
-        raw = await request.read()
+        if request.truncated:
+            return self._refuse("size", ApiError(413, f"The body is larger than {MAX_BODY_BYTES} bytes."))
         try:
-            body = json.loads(raw) if raw else None
+            body = json.loads(request.body) if request.body else None
         except ValueError:
             body = None
-        headers = {name.lower(): value for name, value in request.headers.items()}
         if not self.keeps_requests:
             self.requests.clear()
             self.refusals.clear()
-        self.requests.append(ReceivedRequest(request.method, request.path_qs, raw, body, headers))
+        received = ReceivedRequest(request.method, request.target, request.body, body, request.headers)
+        self.requests.append(received)
         match = re.fullmatch(self.api.path_pattern, request.path)
         if request.method == "POST" and match:
             if not isinstance(body, dict):
                 return self._refuse("json", ApiError(400, "The request body is not a JSON object."))
-            return await self._answer(request, self._api_request(request, body, headers, match))
-        return self._look_up(request, body if isinstance(body, dict) else {}, headers)
+            return self._answer(self._api_request(request, body, match))
+        return self._look_up(request, body if isinstance(body, dict) else {})
 
-    def _api_request(
-        self, request: web.Request, body: Json, headers: dict[str, str], match: re.Match[str]
-    ) -> ApiRequest:
+    def _api_request(self, request: ServerRequest, body: Json, match: re.Match[str]) -> ApiRequest:
         model = match.groupdict().get("model") or body.get("model")
         return ApiRequest(
             body=body,
             model=model if isinstance(model, str) else "",
-            headers=headers,
-            query=dict(request.query),
+            headers=request.headers,
+            query=request.query,
             path=request.path,
             signing_key=self._signing_key,
             state=self._state,
             key=self._key,
         )
 
-    def _look_up(self, request: web.Request, body: Json, headers: dict[str, str]) -> web.Response:
+    def _look_up(self, request: ServerRequest, body: Json) -> ServerResponse:
         for lookup in self.api.lookups:
             match = re.fullmatch(lookup.path, request.path)
             if match and lookup.method == request.method:
-                result = lookup.handle(self._api_request(request, body, headers, match))
-                return (
-                    self._refuse("lookup", result) if isinstance(result, ApiError) else _json_response(result)
-                )
+                result = lookup.handle(self._api_request(request, body, match))
+                if isinstance(result, ApiError):
+                    return self._refuse("lookup", result)
+                return _json_response(result)
         return self._refuse("path", ApiError(404, f"Not found: {request.method} {request.path}"))
 
-    async def _answer(self, request: web.Request, api_request: ApiRequest) -> web.StreamResponse:
+    def _answer(self, api_request: ApiRequest) -> ServerResponse:
         api_request = self.api.complete(api_request)
         if violation := first_violation(self.api.rules, api_request):
             return self._refuse(violation[0].id, violation[1])
         answer = self.script.next_answer(self.api.read_prompt(api_request))
         if answer.fault is not None and (replacement := self._response_instead(answer.fault)):
             return replacement
-        return await self._send(request, api_request, answer)
+        return self._respond(api_request, answer)
 
-    def _response_instead(self, fault: Fault) -> web.Response | None:
+    def _response_instead(self, fault: Fault) -> ServerResponse | None:
         """Return the response to a request that fails before its first byte."""
         if fault.kind == "gzip_bomb":
             headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
-            return web.Response(body=faults.gzip_bomb(fault.size), headers=headers)
+            return ServerResponse(headers=headers, body=faults.gzip_bomb(fault.size))
         if fault.kind != "status":
             return faults.replacement_response(fault)
         message = "Rate limited" if fault.status == 429 else "Overloaded"
@@ -143,50 +141,39 @@ class Simulator:
             self.api.error_body(ApiError(fault.status, message)), fault.status, faults.retry_after(fault)
         )
 
-    async def _send(
-        self, request: web.Request, api_request: ApiRequest, answer: ScriptedAnswer
-    ) -> web.StreamResponse:
+    def _respond(self, api_request: ApiRequest, answer: ScriptedAnswer) -> ServerResponse:
         simulated = self.api.respond(api_request, answer)
         fault = answer.fault
         if not simulated.stream and fault is not None and fault.kind == "overload":
             status = self.api.overload_status
             return _json_response(self.api.error_body(ApiError(status, "Overloaded")), status)
-        response = _stream_response(simulated)
+        content_type = simulated.content_type if simulated.stream else "application/json; charset=utf-8"
+        headers = {"content-type": content_type, "cache-control": "no-cache", **simulated.headers}
+        return ServerResponse(headers=headers, body=self._body(simulated, answer))
+
+    async def _body(
+        self, simulated: SimulatedResponse, answer: ScriptedAnswer
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the body piece by piece, also one that is not a stream: a fault may break it off."""
         events = simulated.events if simulated.stream else (compact_json(simulated.body).encode(),)
-        try:
-            await response.prepare(request)
-            async for data in faults.faulty_stream(
-                events, fault, self._interruption_for(simulated), self.api.keep_alive
-            ):
-                await response.write(data)
-                if answer.delay_ms and simulated.stream:
-                    await asyncio.sleep(answer.delay_ms / 1000)
-            await response.write_eof()
-        except faults.ConnectionCut:
-            await faults.reset_connection(request)
-        except ConnectionError:
-            pass  # the client disconnected
-        return response
+        interruption = self._interruption_for(simulated)
+        async for data in faults.faulty_stream(events, answer.fault, interruption, self.api.keep_alive):
+            yield data
+            if answer.delay_ms and simulated.stream:
+                await asyncio.sleep(answer.delay_ms / 1000)
 
     def _interruption_for(self, simulated: SimulatedResponse) -> Callable[[int], bytes]:
         interruption = simulated.interruption
         return self.api.interruption if interruption is None else lambda event_index: interruption
 
-    def _refuse(self, rule: str, error: ApiError) -> web.Response:
+    def _refuse(self, rule: str, error: ApiError) -> ServerResponse:
         self.refusals.append(RefusedRequest(rule, error, len(self.requests) - 1))
         return _json_response(self.api.error_body(error), error.status)
 
 
-def _stream_response(simulated: SimulatedResponse) -> web.StreamResponse:
-    content_type = simulated.content_type if simulated.stream else "application/json; charset=utf-8"
-    headers = {"content-type": content_type, "cache-control": "no-cache", **simulated.headers}
-    return web.StreamResponse(headers=headers)
-
-
-def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(
-        status=status, text=compact_json(body), content_type="application/json", headers=dict(headers or {})
-    )
+def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> ServerResponse:
+    all_headers = {"content-type": "application/json; charset=utf-8", **(headers or {})}
+    return ServerResponse(status, all_headers, compact_json(body).encode())
 
 
 def to_script(source: Script | str | bytes | list[Any] | None) -> Script:

@@ -4,7 +4,7 @@ from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Lookup, Rule, 
 from thinkaloud.simulators.openai import models as openai_models
 from thinkaloud.simulators.openai import responses as openai_responses
 from thinkaloud.simulators.openai.models import XAI_MODELS, check_key
-from thinkaloud.simulators.openai.responses_rules import check_calls_answered, check_decipherable
+from thinkaloud.simulators.openai.responses import check_calls_answered, check_decipherable
 
 _PENALTIES = {"presence_penalty": "presencePenalty", "frequency_penalty": "frequencyPenalty"}
 
@@ -34,8 +34,10 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
 
 
 def _check_penalties(request: ApiRequest) -> ApiError | None:
-    sent = next((name for field, name in _PENALTIES.items() if field in request.body), None)
-    return _unsupported(request, sent) if sent else None
+    for field, name in _PENALTIES.items():
+        if field in request.body:
+            return _unsupported(request, name)
+    return None
 
 
 def _error_body(error: ApiError) -> Json:

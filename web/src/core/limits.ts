@@ -6,6 +6,7 @@ export const CALL_COLUMNS = 120;
 export const CODE_POINTS_PER_COLUMN = 16;
 export const FEWEST_PEEK_CHARACTERS = 10;
 export const INPUT_LIMIT = 4000;
+export const MAX_GAP_MS = 5000;
 export const PEEK_COLUMNS = 80;
 export const PREVIEW_COLUMNS = 40;
 export const READ_AHEAD = 2000;

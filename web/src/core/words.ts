@@ -26,12 +26,14 @@ export class Words {
 
   /** The text of a key with its gaps filled; a text with a plural needs `n`. */
   say(key: string, gaps: Gaps = {}): string {
-    const { words, ones } = this.locale;
-    const [one = "", other = one] = (words[key] ?? EN_US.words[key] ?? key).split("|");
-    const text = ones.includes(gaps.n as number) ? one : other;
-    return text.replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) =>
+    return template(this.locale, key, gaps.n).replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) =>
       gap === "n" ? this.count(gaps.n as number) : (gaps[gap] ?? ""),
     );
+  }
+
+  /** The texts before and after the count in the text of a key; only the first if it has none. */
+  aroundCount(key: string, n: number): string[] {
+    return template(this.locale, key, n).split("{n}");
   }
 
   /** Whether there are words for a key. */
@@ -86,6 +88,11 @@ export function readLocale(table: Partial<Locale> | Table, base: Locale): Locale
   const words = (typeof table.words === "object" ? table.words : table) as Table;
   const own = Object.entries(words).map(([key, text]) => [key.replace(/^ai\.(?:thinking\.)?/, ""), text]);
   return { ...base, ...(words === table ? {} : table), words: { ...base.words, ...Object.fromEntries(own) } };
+}
+
+function template({ words, ones }: Locale, key: string, n?: number): string {
+  const [one = "", other = one] = (words[key] ?? EN_US.words[key] ?? key).split("|");
+  return ones.includes(n as number) ? one : other;
 }
 
 function twoUnits(amount: number, large: string, small: string): string {

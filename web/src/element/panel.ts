@@ -67,7 +67,7 @@ export class Panel {
     mark(this.root, "data-header", text ? header : "label");
     mark(this.root, "data-bare", open === "hidden" && !view.notice ? "" : null);
     this.#drawIcon(live ? runningIcon : status);
-    this.#drawLabels(view, header, text);
+    this.#drawLabels(view, header, text, words);
     this.#drawBadge(view, words);
     put(this.#marker, view.marker);
     put(this.#noticeSlot, view.notice);
@@ -87,9 +87,10 @@ export class Panel {
     this.#drawnIcon = shape;
   }
 
-  #drawLabels(view: PanelView, header: Policy["header"], text: string): void {
+  #drawLabels(view: PanelView, header: Policy["header"], text: string, words: Words): void {
     const { open, status } = view;
-    const facts = [view.spoken, view.words_text, toolsText(view)].filter(Boolean).join(", ");
+    const tools = view.tool_count && words.say("tools", { n: view.tool_count });
+    const facts = [view.spoken, view.words_text, tools].filter(Boolean).join(", ");
     put(this.#spoken, status === "thinking" ? view.label : `${facts} ${spokenLine(text)}`.trim());
     put(this.#labelSlot, view.label);
     // The bar of a trace says how it ended, and below the header nobody says it while it is closed.
@@ -101,21 +102,17 @@ export class Panel {
   }
 
   #drawBadge(view: PanelView, words: Words): void {
-    const [before, count, after] = this.#badgeWords;
-    const text = toolsText(view);
-    const number = words.count(view.tool_count);
-    const at = text.indexOf(number);
-    put(before, text.slice(0, Math.max(at, 0)));
-    put(count, at < 0 ? text : number);
-    put(after, at < 0 ? "" : text.slice(at + number.length));
-    hide(this.#badge, !text);
+    const n = view.tool_count;
+    const texts = words.aroundCount("tools", n);
+    // A page's own text may have no place for the count: then all of it stands where the count would.
+    const hasPlace = texts.length > 1;
+    texts.splice(-1, 0, hasPlace ? words.count(n) : "");
+    this.#badgeWords.forEach((node, at) => {
+      put(node, texts[at] ?? "");
+    });
+    hide(this.#badge, !n);
     mark(this.#badge, "title", view.badge_title || null);
   }
-}
-
-/** The count of tools in words, without the sign that stands before it in a text. */
-function toolsText({ badge }: PanelView): string {
-  return badge.slice(3);
 }
 
 /** As much of a line as a name that is read out may have. */

@@ -239,9 +239,12 @@ def path_expression(numbers: Numbers, path: Sequence[Combined]) -> str:
 
 
 def _bracketed(term: _Term, sign: str, *, right: bool = False) -> str:
-    weaker = sign in (TIMES, OVER) and term.sign in (PLUS, MINUS)
-    inverted = right and sign in (MINUS, OVER) and (term.sign in (TIMES, OVER)) == (sign == OVER)
-    return f"({term.text})" if term.sign and (weaker or inverted) else term.text
+    needed = sign in (TIMES, OVER) and term.sign in (PLUS, MINUS)
+    if right and sign == MINUS:
+        needed = term.sign in (PLUS, MINUS)
+    elif right and sign == OVER:
+        needed = term.sign != ""
+    return f"({term.text})" if needed else term.text
 
 
 MAX_NUMBERS_ALL_USED = 5

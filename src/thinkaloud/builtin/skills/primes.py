@@ -88,15 +88,18 @@ class Factorisation(msgspec.Struct, frozen=True):
 
     def check(self, answer: GivenAnswer) -> Verdict:
         """Tests the number and each claimed factor with the Miller-Rabin test."""
-        prime = probably_prime(self.number)
-        product = re.search(r"\d+(?: × \d+)+", answer.text)
-        factors = [int(factor) for factor in product[0].split(" × ")] if product else []
         denied = bool(re.search(r"\b(?:no|not|nao)\b|composite|compost", answer.normalized))
         says_prime = bool(re.search(r"\bprim", answer.normalized)) and not denied
-        proved = prod(factors) == self.number and all(map(probably_prime, factors)) and len(factors) > 1
-        enough = proved if factors else denied and (self.asks_prime or self.number == 1)
-        right = says_prime if prime else enough and not says_prime
-        return answer.verdict(right, "prime" if prime else "composite", number=self.number)
+        if probably_prime(self.number):
+            return answer.verdict(says_prime, "prime", number=self.number)
+        product = re.search(r"\d+(?: × \d+)+", answer.text)
+        if product:
+            factors = [int(factor) for factor in product[0].split(" × ")]
+            shown = prod(factors) == self.number and all(map(probably_prime, factors))
+        else:
+            # 1 has no factors to show, and a plain question needs none.
+            shown = denied and (self.asks_prime or self.number == 1)
+        return answer.verdict(shown and not says_prime, "composite", number=self.number)
 
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
@@ -149,7 +152,9 @@ class PrimeList(msgspec.Struct, frozen=True):
         """Tests every number with the Miller-Rabin test."""
         primes = [str(number) for number in range(self.limit + 1) if probably_prime(number)]
         claimed = re.findall(r"\d+", answer.text.rpartition(":")[2])
-        right = claimed == primes if primes else answer.impossible or claimed == []
+        right = claimed == primes
+        if not primes and answer.impossible:
+            right = True
         return answer.expect(", ".join(primes) or "0", right)
 
 

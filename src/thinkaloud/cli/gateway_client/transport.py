@@ -5,6 +5,7 @@ a gateway inside this process and one elsewhere are asked by the same client.
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -15,10 +16,18 @@ import msgspec
 from thinkaloud.core.canon import Refused
 
 if TYPE_CHECKING:
-    import aiohttp
     from starlette.types import ASGIApp, Message
+    from yarl import URL
+
+    from thinkaloud.client.connection import ConnectionPool, HttpResponse
 
 _CONNECT_TIMEOUT_S = 10.0
+_MAX_CONNECTIONS = 10_000
+"""Every open stream holds one."""
+_REPEATABLE = ("GET", "PUT", "DELETE")
+"""Methods that are safe to send again where a kept connection turns out to be closed."""
+_UNREAD_BYTES = 256 * 1024
+"""With more bytes unread, no more are taken from the socket."""
 _UNREAD_CHUNKS = 64
 """Chunks of a response inside this process that wait for their reader, as in the buffer of a socket."""
 _LEAVE_TIMEOUT_S = 1.0
@@ -70,7 +79,7 @@ class HttpTransport:
     """Sends requests over HTTP. Open it with `async with`."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: ConnectionPool | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,71 +87,109 @@ class HttpTransport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
-    async def send(self, url: str, request: GatewayRequest) -> GatewayResponse:
-        """Send a request and wait for the head of its response."""
-        import aiohttp  # takes longer to import than all else that a small command needs
+    async def send(self, address: str, request: GatewayRequest) -> GatewayResponse:
+        """Send a request and wait for the head of its response. Redirects are not followed.
 
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=request.stall_s
-        )
+        A redirect could send the token to another server.
+        """
+        url = _request_url(address, request)
+        while True:
+            response, reused = await self._send(url, request)
+            try:
+                async with asyncio.timeout(request.stall_s):
+                    await response.wait_for_head()
+            except OSError as error:  # a timeout is one
+                response.close()
+                if not reused or isinstance(error, TimeoutError) or request.method not in _REPEATABLE:
+                    raise _failed(error) from None
+            except BaseException:
+                response.close()
+                raise
+            else:
+                return _HttpResponse(response, request.stall_s)
+
+    async def _send(self, url: "URL", request: GatewayRequest) -> tuple["HttpResponse", bool]:
+        """Send a request. Return also whether its connection was used before."""
+        from thinkaloud.client.connection import ConnectionPool, Origin
+        from thinkaloud.client.errors import ConnectTimeout
+        from thinkaloud.client.response import SIZE_LIMITS
+
+        if self._pool is None:
+            self._pool = ConnectionPool(
+                _CONNECT_TIMEOUT_S, SIZE_LIMITS, ssl.create_default_context, most=_MAX_CONNECTIONS
+            )
+        origin = Origin(url.raw_host or "", url.port or 0, encrypted=url.scheme == "https", proxy=None)
         try:
-            # A redirect could send the token to another server.
-            response = await self._opened().request(
-                request.method,
-                url + request.path,
-                data=request.data,
-                params=request.query,
-                headers=request.headers,
-                timeout=timeout,
-                allow_redirects=False,
-            )
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-            raise Refused(
-                "{url} is not an address. Use one such as http://127.0.0.1:8321.", url=repr(url)
-            ) from None
-        except aiohttp.ClientConnectorError as error:
+            connection = await self._pool.acquire(origin)
+        except ConnectTimeout:
+            raise ConnectionFailed("Connecting takes too long", timed_out=True) from None
+        except OSError as error:
             raise _failed(error, refused=True) from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _failed(error) from None
-        return _HttpResponse(response)
+        reused = connection.used_before
+        return connection.send(request.method, url, request.headers, request.data or b""), reused
 
-    def _opened(self) -> "aiohttp.ClientSession":
-        import aiohttp
 
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                cookie_jar=aiohttp.DummyCookieJar(),
-                connector=aiohttp.TCPConnector(limit=0),  # every open stream holds a connection
-            )
-        return self._session
+def _request_url(address: str, request: GatewayRequest) -> "URL":
+    from yarl import URL
+
+    try:
+        url = URL(address + request.path).extend_query(request.query)
+    except ValueError:
+        url = URL()
+    if url.scheme not in ("http", "https") or not url.raw_host:
+        raise Refused("{url} is not an address. Use one such as http://127.0.0.1:8321.", url=repr(address))
+    return url
 
 
 class _HttpResponse:
-    def __init__(self, response: "aiohttp.ClientResponse") -> None:
-        self._response = response
+    def __init__(self, response: "HttpResponse", stall_s: float) -> None:
         self.status = response.status
+        self._response = response
+        self._stall_s = stall_s
+        self._unread = bytearray()
+        self._changed = asyncio.Event()
+        response.on_change = self._take
+        self._take()
+
+    def _take(self) -> None:
+        self._unread += self._response.take_buffered()
+        if len(self._unread) > _UNREAD_BYTES:
+            self._response.pause()
+        self._changed.set()
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        import aiohttp
-
-        try:
-            async for chunk in self._response.content.iter_any():
+        while True:
+            if self._unread:
+                chunk, self._unread = bytes(self._unread), bytearray()
+                self._response.resume()
                 yield chunk
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            elif self._response.complete:
+                return
+            elif self._response.error is not None:
+                raise _failed(self._response.error)
+            else:
+                await self._wait()
+
+    async def _wait(self) -> None:
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(self._stall_s):
+                await self._changed.wait()
+        except TimeoutError as error:
             raise _failed(error) from None
 
     def close(self) -> None:
         # Where the body was read to its end, this leaves the connection open for the next request.
-        self._response.release()
+        self._response.close()
 
 
 def _failed(error: Exception, *, refused: bool = False) -> ConnectionFailed:
-    number = getattr(getattr(error, "os_error", error), "errno", None) or 0
     timed_out = isinstance(error, TimeoutError)
+    number = getattr(error, "errno", None) or 0
     return ConnectionFailed(
         str(error) or type(error).__name__, refused=refused, timed_out=timed_out, number=number
     )

@@ -9,6 +9,7 @@ sent: a changed byte before a prefix-bound thought invalidates it.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -21,15 +22,18 @@ from thinkaloud.core.canon.requests import (
     Message,
     Request,
     RouteSettings,
+    ThinkingLevel,
+    ThinkingParameters,
+    ThinkingSetting,
     ToolCall,
     ToolDefinition,
     UserMessage,
 )
-from thinkaloud.core.catalog.rows import InputKind, ReplayForm, ReplayScope, ResultImages, Route
-from thinkaloud.core.context.cache import place_marks
+from thinkaloud.core.catalog import resolve_thinking
+from thinkaloud.core.catalog.rows import CacheForm, InputKind, ReplayForm, ReplayScope, ResultImages, Route
+from thinkaloud.core.catalog.thinking import thinks
 from thinkaloud.core.context.context import AnsweredTurn, Context
 from thinkaloud.core.context.history import SentTurn, analyse
-from thinkaloud.core.context.open_loop import fit_open_loop
 from thinkaloud.core.context.replay_rules import (
     BuildOptions,
     ReplayRules,
@@ -40,6 +44,22 @@ from thinkaloud.core.context.report import Report, ReportLine, SendStatus
 from thinkaloud.core.transcript import Block
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+_MESSAGE_MARKS = 2
+"""With those after tools and system prompt this makes four, the most that Anthropic allows.
+
+The last mark is what the next request reads. The one before is what this request reads; the provider would
+not find it by itself behind a reply of many blocks.
+"""
+_KEY_CHARACTERS = 32
+_PAUSED_NOTE = Wording(
+    "Thinking is off for this request: the open tool loop contains an answer without a thought of this "
+    "model, and the model refuses that when it has a budget. Thinking is on again after the next user "
+    "message."
+)
+_DROPPED_NOTE = Wording(
+    "The provider is asked to drop thoughts that are no longer valid: something before the open tool loop "
+    "changed, and the loop cannot continue without them."
+)
 
 
 class PrefixHash:
@@ -136,7 +156,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
     options = options or BuildOptions()
     builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = fit_open_loop(
+    ask, notes = _fit_open_loop(
         options.thinking,
         route,
         builder.loop,
@@ -150,7 +170,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         messages=tuple(builder.messages),
         system=conversation.system,
         tools=conversation.tools,
-        cache=place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
+        cache=_place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
     )
     replaced = builder.inputs_replaced.items()
     notes = (*notes, *(replaced_note(route.model_id, kind, count) for kind, count in replaced))
@@ -476,3 +496,70 @@ def _replaced(kind: InputKind, count: int) -> Wording:
 def _counted(kind: InputKind, count: int) -> str:
     one, many = _INPUT_NAMES[kind]
     return f"{one} was" if count == 1 else f"{count} {many} were"
+
+
+def _fit_open_loop(
+    ask: ThinkingParameters,
+    route: Route,
+    loop: frozenset[int],
+    turns_without_thought: set[int],
+    *,
+    drops: bool,
+) -> tuple[ThinkingParameters, tuple[Wording, ...]]:
+    """Adapt the thinking parameters to the open tool loop, and return notes about the change.
+
+    With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
+    A required thought whose prefix changed is sent together with the instruction to drop it (`drops`).
+    """
+    ends = {min(loop), max(loop)} if loop else set()
+    if _thought_first(ask, route) and ends & turns_without_thought:
+        off = resolve_thinking(
+            route, ThinkingSetting(level=ThinkingLevel.OFF), max_tokens=ask.max_tokens, tools=True
+        )
+        return msgspec.structs.replace(off, max_tokens=ask.max_tokens, notes=ask.notes), (_PAUSED_NOTE,)
+    if drops:
+        template = (*ask.template, ("block_binding", "drop_block"))
+        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
+    return ask, ()
+
+
+def _thought_first(ask: ThinkingParameters, route: Route) -> bool:
+    """Return whether the model refuses an open tool loop that has no thought of it at its ends."""
+    rule = route.replay
+    if rule.thought_first:
+        return thinks(route.model, ask)
+    return (
+        ask.mode == "enabled" and rule.form is ReplayForm.VERBATIM and rule.required is not ReplayScope.NONE
+    )
+
+
+def _place_marks(context: Context, messages: Sequence[Message], route: Route) -> CacheMarks:
+    """Return the cache marks for a request with these messages, in the form that the provider takes.
+
+    A provider stores the request up to a mark and bills the same beginning at a lower price the next time.
+    Storing costs extra, so a request gets marks only if another one will probably begin with it.
+    """
+    form = route.model.cache.get(route.provider.name, route.provider.cache)
+    repeated = bool(context.tools) or any(isinstance(message, AssistantMessage) for message in messages)
+    if not repeated or form is CacheForm.NONE:
+        return CacheMarks()
+    if form is CacheForm.KEY:
+        start = _encoder.encode((context.system, context.tools, messages[:1]))
+        return CacheMarks(key=hashlib.sha256(start).hexdigest()[:_KEY_CHARACTERS])
+    if form is CacheForm.AUTOMATIC:
+        return CacheMarks(automatic=True)
+    return CacheMarks(
+        tools=bool(context.tools),
+        system=bool(context.system),
+        messages=tuple(_run_ends(messages)[-_MESSAGE_MARKS:]),
+    )
+
+
+def _run_ends(messages: Sequence[Message]) -> list[int]:
+    """Return the positions of the last message before each answer, and of the last message of all."""
+    from_user = [not isinstance(message, AssistantMessage) for message in messages]
+    ends = []
+    for position, (own, following) in enumerate(pairwise([*from_user, False])):
+        if own and not following:
+            ends.append(position)
+    return ends

@@ -244,11 +244,16 @@ def stop_sequences(stop: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(filter(None, stops))
 
 
+def paragraphs(texts: Iterable[str]) -> str:
+    """Return the texts that are not empty, with a blank line between them."""
+    return "\n\n".join(filter(None, texts))
+
+
 def joined_message(
     texts: Sequence[str], images: Sequence[Image] = (), files: Sequence[File] = ()
 ) -> UserMessage:
     """Return a user's message of several parts."""
-    return UserMessage("\n\n".join(text for text in texts if text), tuple(images), tuple(files))
+    return UserMessage(paragraphs(texts), tuple(images), tuple(files))
 
 
 def unsupported_part(kind: str) -> Refused:

@@ -290,6 +290,7 @@ def _keep_raw(data: bytes, path: str, odd_fields: OddFields) -> object:
 _CONVERTERS: dict[type[Any], _Convert] = {
     inspect.StrType: _convert_string,
     inspect.IntType: _convert_integer,
+    inspect.FloatType: _convert_count,
     inspect.BoolType: _convert_bool,
     inspect.DictType: _convert_object,
     inspect.NoneType: _convert_null,
@@ -299,6 +300,7 @@ _KINDS_BY_TYPE: dict[type[Any], tuple[str, ...]] = {
     inspect.StrType: ("string",),
     inspect.Metadata: ("string", "number"),
     inspect.IntType: ("number",),
+    inspect.FloatType: ("number",),
     inspect.BoolType: ("bool",),
     inspect.DictType: ("object",),
     inspect.StructType: ("object",),

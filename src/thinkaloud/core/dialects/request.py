@@ -192,4 +192,6 @@ def quote_path_segment(name: str) -> str:
 
 def images_then_text(images: list[JsonDict], text: str, text_part: JsonDict) -> list[JsonDict]:
     """Return the images and then the text; an empty text is left out if there are images."""
-    return [*images, text_part] if text or not images else images
+    if images and not text:
+        return images
+    return [*images, text_part]

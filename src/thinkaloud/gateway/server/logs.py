@@ -127,16 +127,18 @@ class _JsonFormatter(_RedactingFormatter):
 
     def format(self, record: logging.LogRecord) -> str:
         message, trace = self.redacted_parts(record)
-        fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
         line = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": message,
-            **fields,
         }
-        encoded = msgspec.json.encode({**line, "traceback": trace} if trace else line).decode()
-        return encoded.translate(_C1_CONTROLS)
+        for name in FIELDS:
+            if hasattr(record, name):
+                line[name] = getattr(record, name)
+        if trace:
+            line["traceback"] = trace
+        return msgspec.json.encode(line).decode().translate(_C1_CONTROLS)
 
 
 MAX_WAITING_LINES = 5_000

@@ -34,18 +34,22 @@ def input_tokens(request: ApiRequest) -> int:
 
 def billed_input(request: ApiRequest) -> Json:
     """Return the input part of the usage, and store what the marks say."""
-    blocks, total = _blocks(request), input_tokens(request)
+    blocks = _blocks(request)
+    cached = request.state.cached
     marks = [number for number, block in enumerate(blocks) if block.marked]
-    within_reach = {number for mark in marks for number in range(max(0, mark - LOOKBACK_BLOCKS), mark + 1)}
-    read = max(
-        (blocks[number].tokens for number in within_reach if blocks[number].prefix in request.state.cached),
-        default=0,
-    )
-    stored = [blocks[mark] for mark in marks if blocks[mark].tokens >= MIN_TOKENS]
-    request.state.cached.update(block.prefix for block in stored)
-    written = max((block.tokens for block in stored), default=0)
+    read = 0
+    for mark in marks:
+        for block in blocks[max(0, mark - LOOKBACK_BLOCKS) : mark + 1]:
+            if block.prefix in cached:
+                read = max(read, block.tokens)
+    # Only now: a request does not read what it stores itself.
+    written = 0
+    for mark in marks:
+        if blocks[mark].tokens >= MIN_TOKENS:
+            cached.add(blocks[mark].prefix)
+            written = max(written, blocks[mark].tokens)
     return {
-        "input_tokens": total - max(written, read),
+        "input_tokens": input_tokens(request) - max(written, read),
         "cache_read_input_tokens": read,
         "cache_creation_input_tokens": max(0, written - read),
     }

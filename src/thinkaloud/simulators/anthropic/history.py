@@ -69,12 +69,16 @@ def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[J
 
 def without_cache_marks(value: Any) -> Any:
     """Return the value without cache marks and empty fields, which do not change its meaning."""
-    if isinstance(value, dict):
-        fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
-        return {name: without_cache_marks(item) for name, item in fields.items()}
-    if not isinstance(value, list):
+    if isinstance(value, list):
+        kept = [item for item in value if not _blank_text(item)]
+        return [without_cache_marks(item) for item in kept]
+    if not isinstance(value, dict):
         return value
-    return [without_cache_marks(item) for item in value if not _blank_text(item)]
+    fields = {}
+    for name, item in value.items():
+        if name != "cache_control" and item is not None:
+            fields[name] = without_cache_marks(item)
+    return fields
 
 
 def _blank_text(block: Any) -> bool:
@@ -106,9 +110,10 @@ def sign(request: ApiRequest, kind: str, text: str, prefix: str) -> str:
 
 def _read_signature(request: ApiRequest, block: Json) -> dict[str, str] | None:
     """Return the content of a thought's signature, or None if it does not sign this text."""
-    redacted = block["type"] == "redacted_thinking"
-    claims = request.signing_key.read_seal(block.get("data" if redacted else "signature"))
-    text = "" if redacted else block.get("thinking", "")
+    seal, text = block.get("signature"), block.get("thinking", "")
+    if block["type"] == "redacted_thinking":
+        seal, text = block.get("data"), ""
+    claims = request.signing_key.read_seal(seal)
     if claims is None or claims.get("kind") != block["type"] or claims.get("text") != fingerprint(text):
         return None
     return claims
@@ -184,8 +189,10 @@ def _check_prefix_binding(request: ApiRequest) -> ApiError | None:
     binding = mapping(mapping(request.body.get("thinking")).get("block_binding"))
     if request.has_beta(_BINDING_BETA) and binding.get("prefix_mismatch_behavior") == "drop_block":
         return None
-    mismatches = [drop for drop in dropped_blocks(request) if drop["reason"] == "prefix_binding_mismatch"]
-    return invalid_request(f"{mismatches[0]['path']}: {_MISMATCH_MESSAGE}") if mismatches else None
+    for drop in dropped_blocks(request):
+        if drop["reason"] == "prefix_binding_mismatch":
+            return invalid_request(f"{drop['path']}: {_MISMATCH_MESSAGE}")
+    return None
 
 
 def _open_loop(request: ApiRequest) -> tuple[int, list[Json]] | None:
@@ -206,11 +213,14 @@ def _check_thinking_first(request: ApiRequest) -> ApiError | None:
 
 def _check_thinking_kept(request: ApiRequest) -> ApiError | None:
     open_loop = _open_loop(request)
-    if thinking_type(request, _model_row(request)) != "adaptive" or open_loop is None:
+    model = _model_row(request)
+    if open_loop is None or thinking_type(request, model) != "adaptive":
         return None
-    model = _model_row(request).id
-    calls = {f"{block.get('id')} {model}" for block in open_loop[1] if block.get("type") == "tool_use"}
-    return _missing_thought_error(*open_loop) if calls & request.state.calls_after_thought else None
+    for block in open_loop[1]:
+        call = f"{block.get('id')} {model.id}"
+        if block.get("type") == "tool_use" and call in request.state.calls_after_thought:
+            return _missing_thought_error(*open_loop)
+    return None
 
 
 def _missing_thought_error(index: int, blocks: list[Json]) -> ApiError | None:

@@ -54,8 +54,10 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
         return invalid_request("messages: at least one message is required")
     if not isinstance(request.body["max_tokens"], int) or request.body["max_tokens"] < 1:
         return invalid_request("max_tokens: Input should be greater than or equal to 1")
-    unknown = next((name for name in request.body if name not in _FIELDS), None)
-    return invalid_request(f"{unknown}: Extra inputs are not permitted") if unknown else None
+    for name in request.body:
+        if name not in _FIELDS:
+            return invalid_request(f"{name}: Extra inputs are not permitted")
+    return None
 
 
 def _check_model(request: ApiRequest) -> ApiError | None:

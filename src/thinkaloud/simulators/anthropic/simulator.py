@@ -14,6 +14,7 @@ from thinkaloud.simulators.api import (
     Lookup,
     SimulatedApi,
     SimulatedResponse,
+    answer_tokens,
     compact_json,
     first_violation,
     mapping,
@@ -42,26 +43,29 @@ _ERROR_TYPES = {
 
 
 def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
-    last = objects(request.body["messages"])[-1]
-    blocks = content_blocks(last)
-    results = [block for block in blocks if block.get("type") == "tool_result"]
-    text = "".join(str(block.get("text") or block.get("content") or "") for block in blocks)
-    tools = [
-        OfferedTool(tool.get("name", ""), tool.get("input_schema"))
-        for tool in objects(request.body.get("tools"))
-    ]
+    blocks = content_blocks(objects(request.body["messages"])[-1])
+    tools = objects(request.body.get("tools"))
     choice = mapping(request.body.get("tool_choice"))
-    tool_choice = str(choice.get("name") or choice.get("type") or "auto")
-    return ReceivedPrompt(text, tuple(tools), bool(results), tool_choice, output_schema(request))
+    return ReceivedPrompt(
+        text="".join(str(block.get("text") or block.get("content") or "") for block in blocks),
+        tools=tuple(OfferedTool(tool.get("name", ""), tool.get("input_schema")) for tool in tools),
+        after_tool=any(block.get("type") == "tool_result" for block in blocks),
+        tool_choice=str(choice.get("name") or choice.get("type") or "auto"),
+        output_schema=output_schema(request),
+    )
 
 
 def _thinking_display(request: ApiRequest, model: ClaudeModel, after_tool: bool) -> str | None:
     """Return how thoughts are shown in this response: summarized, omitted, or None for no thought at all."""
     kind = thinking_type(request, model)
-    if kind == "disabled" or (kind == "between_tools" and not after_tool):
+    if kind == "disabled":
+        return None
+    if kind == "between_tools" and not after_tool:
         return None
     display = mapping(request.body.get("thinking")).get("display") or model.display
-    return "summarized" if display == "updates" and after_tool else str(display)
+    if display == "updates" and after_tool:
+        return "summarized"
+    return str(display)
 
 
 def _content_blocks(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
@@ -93,7 +97,7 @@ def _content_blocks(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
 
 def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: bool) -> Json:
     thinking = count_tokens(*answer.thoughts) if thought else 0
-    output = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
+    output = answer_tokens(answer)
     return {
         **billed_input(request),
         "output_tokens": max(1, thinking + output),

@@ -6,7 +6,7 @@ before all other rules, which then see the whole conversation.
 
 from dataclasses import replace
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, first_violation, mapping
 
 BETA = "message-threads-2026-08-12"
 _CREATE_FIELDS = ("system", "tools")
@@ -19,7 +19,7 @@ _SOURCE = "vendor docs: message threads"
 def with_held_messages(request: ApiRequest) -> ApiRequest:
     """Return the request with all that its thread holds; as it is if it may not continue that thread."""
     thread = request.state.threads.get(_previous(request))
-    if thread is None or _violation(request) is not None:
+    if thread is None or first_violation(RULES, request):
         return request
     messages = [*thread["messages"], *request.body.get("messages", ())]
     held = {name: thread[name] for name in _CREATE_FIELDS if name in thread}
@@ -43,11 +43,6 @@ def _previous(request: ApiRequest) -> str:
 def _refusal(code: str, message: str, status: int = 400, **details: object) -> ApiError:
     kind = "not_found_error" if status == 404 else "invalid_request_error"
     return ApiError(status, message, kind, details=({"error_code": code, **details},))
-
-
-def _violation(request: ApiRequest) -> ApiError | None:
-    checks = (rule.check for rule in RULES)
-    return next((error for check in checks if (error := check(request))), None)
 
 
 def _check_header(request: ApiRequest) -> ApiError | None:

@@ -43,10 +43,10 @@ _REQUEST_FIELDS = split_names(
 
 
 def _check_fields(request: ApiRequest) -> ApiError | None:
-    unknown = next((name for name in request.body if name not in _REQUEST_FIELDS), None)
-    return (
-        invalid_request(f"Unknown parameter: '{unknown}'.", "unknown_parameter", unknown) if unknown else None
-    )
+    for name in request.body:
+        if name not in _REQUEST_FIELDS:
+            return invalid_request(f"Unknown parameter: '{name}'.", "unknown_parameter", name)
+    return None
 
 
 def _check_message_fields(request: ApiRequest) -> ApiError | None:

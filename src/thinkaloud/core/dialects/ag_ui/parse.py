@@ -23,6 +23,7 @@ from thinkaloud.core.dialects.client_request import (
     joined_message,
     json_text,
     merged_answers,
+    paragraphs,
     thinking_level,
     tool_definition,
     unsupported_part,
@@ -108,7 +109,7 @@ def parse_request(data: bytes) -> ClientRequest:
     return ClientRequest(
         model=props.model,
         steps=tuple(merged_answers(steps)),
-        system="\n\n".join(text for text in system if text),
+        system=paragraphs(system),
         tools=tuple(
             tool_definition(tool.name, tool.description, tool.parameters) for tool in body.tools or ()
         ),

@@ -23,6 +23,7 @@ from thinkaloud.core.dialects.client_request import (
     ignored_fields,
     image_from_url,
     joined_message,
+    paragraphs,
     stop_sequences,
     thinking_level,
     tool_definition,
@@ -132,7 +133,7 @@ def parse_request(data: bytes) -> ClientRequest:
     return ClientRequest(
         model=body.model,
         steps=tuple(steps),
-        system="\n\n".join(text for text in system if text),
+        system=paragraphs(system),
         tools=_own_tools(all_tools),
         tool_offers={_changed_name(change): offered for offered, change in changes},
         tool_choice=_tool_choice(body.tool_choice),
@@ -176,7 +177,9 @@ def _own_tools(tools: Iterable[_Tool]) -> tuple[ToolDefinition, ...]:
 
 
 def _output_schema(body: _Body) -> dict[str, Any] | None:
-    output_format = (body.output_config.format if body.output_config else None) or body.output_format
+    output_format = body.output_format
+    if body.output_config and body.output_config.format:
+        output_format = body.output_config.format
     return output_format.schema if output_format else None
 
 
@@ -195,8 +198,8 @@ def _blocks(content: str | list[_Block]) -> list[_Block]:
 
 
 def _joined(content: str | list[_Block]) -> str:
-    texts = (block.text or "" for block in _blocks(content))
-    return "\n\n".join(text for text in texts if text and not text.startswith(BILLING_LINE))
+    texts = [block.text or "" for block in _blocks(content)]
+    return paragraphs(text for text in texts if not text.startswith(BILLING_LINE))
 
 
 def _steps(message: _Message) -> Iterable[ClientStep]:
@@ -235,10 +238,16 @@ def _answer(blocks: list[_Block]) -> ClientAnswer:
 
 
 def _tool_message(block: _Block) -> ToolMessage:
-    parts = _blocks(block.content or "")
-    result = "\n\n".join(_result_text(part) for part in parts if part.type != "image")
-    images = tuple(_image(part) for part in parts if part.type == "image")
-    return ToolMessage(block.tool_use_id or "", result, failed=bool(block.is_error), images=images)
+    texts = []
+    images = []
+    for part in _blocks(block.content or ""):
+        if part.type == "image":
+            images.append(_image(part))
+        else:
+            texts.append(_result_text(part))
+    return ToolMessage(
+        block.tool_use_id or "", "\n\n".join(texts), failed=bool(block.is_error), images=tuple(images)
+    )
 
 
 def _result_text(part: _Block) -> str:
@@ -254,7 +263,9 @@ def _text(block: _Block) -> str:
 
 def _image(block: _Block) -> Image:
     source = block.source or _Source()
-    return image_from_url(source.url) if source.url else checked_image(source.media_type, source.data)
+    if source.url:
+        return image_from_url(source.url)
+    return checked_image(source.media_type, source.data)
 
 
 def _document(block: _Block) -> File:
@@ -274,5 +285,7 @@ def _tool_choice(choice: Any) -> str:
 
 
 def _parallel_tool_calls(choice: Any) -> bool | None:
-    disabled = choice.get("disable_parallel_tool_use") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict):
+        return None
+    disabled = choice.get("disable_parallel_tool_use")
     return not disabled if isinstance(disabled, bool) else None

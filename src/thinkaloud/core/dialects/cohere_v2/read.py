@@ -151,11 +151,13 @@ class Reader:
 
     def _read_whole_message(self, message: Message) -> None:
         self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan or "")
-        for index, content in enumerate(message.content if isinstance(message.content, list) else ()):
-            self._read_content(("content", index), content)
-            self._texts.end(("content", index))
-        for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
-            self._read_call(("tool", index), call)
+        if isinstance(message.content, list):
+            for index, content in enumerate(message.content):
+                self._read_content(("content", index), content)
+                self._texts.end(("content", index))
+        if isinstance(message.tool_calls, list):
+            for index, call in enumerate(message.tool_calls):
+                self._read_call(("tool", index), call)
 
     def _read_delta(self, index: int, message: Message) -> None:
         if message.tool_plan:

@@ -169,18 +169,26 @@ class Reader:
         step_type = _step_type(step)
         if step_type == "thought":
             self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
-            self._append_thought(index, "".join(part.text or "" for part in step.summary or ()))
+            self._append_thought(index, _joined(step.summary))
         elif step_type.endswith("_result"):
-            if (call_index := self._index_by_call_id.get(step.call_id or "")) is not None:
-                result = string_or_json(step.result)
-                self._emitter.finish_tool(call_index, result, (result or "failed") if step.is_error else "")
+            self._finish_call(step)
         elif step_type.endswith("_call"):
             self._index_by_call_id[step.id or ""] = index
             self._emitter.start_block(
                 index, Kind.TOOL_CALL, name=step.name or step_type, call_id=step.id or ""
             )
         else:
-            self._texts.append(index, "".join(part.text or "" for part in step.content or ()))
+            self._texts.append(index, _joined(step.content))
+
+    def _finish_call(self, step: Step) -> None:
+        call_index = self._index_by_call_id.get(step.call_id or "")
+        if call_index is None:
+            return
+        result = string_or_json(step.result)
+        error = ""
+        if step.is_error:
+            error = result or "failed"
+        self._emitter.finish_tool(call_index, result, error)
 
     def _apply_delta(self, index: int, delta: Delta) -> None:
         step = self._steps_by_index.setdefault(index, {})
@@ -253,3 +261,7 @@ def _step_type(step: Step) -> str:
     if step.name is not None:
         return "function_call"
     return "thought" if step.summary is not None or step.signature is not None else "model_output"
+
+
+def _joined(parts: list[TextContent] | None) -> str:
+    return "".join(part.text or "" for part in parts or ())

@@ -17,6 +17,7 @@ from thinkaloud.core.dialects.client_request import (
     ignored_fields,
     joined_message,
     json_text,
+    paragraphs,
     stop_sequences,
     thinking_level,
     tool_definition,
@@ -80,7 +81,7 @@ def parse_request(data: bytes) -> ClientRequest:
     return ClientRequest(
         model=body.model.removesuffix(":latest"),
         steps=tuple(_step(message) for message in body.messages if message.role != "system"),
-        system="\n\n".join(text for text in system if text),
+        system=paragraphs(system),
         tools=tuple(
             tool_definition(tool.function.name, tool.function.description, tool.function.parameters)
             for tool in body.tools or ()
@@ -118,15 +119,16 @@ def _step(message: _Message) -> ClientStep:
         case "user":
             return joined_message([message.content or ""], _images(message))
         case "assistant":
-            calls = (
-                ToolCall(call.id or "", call.function.name, json_text(call.function.arguments) or "{}")
-                for call in message.tool_calls or ()
-            )
+            calls = []
+            for call in message.tool_calls or ():
+                arguments = json_text(call.function.arguments) or "{}"
+                calls.append(ToolCall(call.id or "", call.function.name, arguments))
             thoughts = (ClientThought(message.thinking),) if message.thinking else ()
             return ClientAnswer(message.content or "", tuple(calls), thoughts)
         case "tool":
-            call, name, images = message.tool_call_id or "", message.tool_name or "", tuple(_images(message))
-            return ToolMessage(call, message.content or "", name, images=images)
+            name = message.tool_name or ""
+            images = tuple(_images(message))
+            return ToolMessage(message.tool_call_id or "", message.content or "", name, images=images)
     raise Refused("Unknown role {role}. Use system, user, assistant or tool.", role=repr(message.role[:40]))
 
 

@@ -17,6 +17,7 @@ from thinkaloud.core.dialects.client_request import (
     image_from_url,
     joined_message,
     json_text,
+    paragraphs,
     stop_sequences,
     thinking_level,
     tool_definition,
@@ -126,7 +127,7 @@ def parse_request(data: bytes) -> ClientRequest:
     return ClientRequest(
         model=body.model,
         steps=tuple(steps),
-        system="\n\n".join(text for text in system if text),
+        system=paragraphs(system),
         tools=tuple(
             tool_definition(tool.function.name, tool.function.description, tool.function.parameters)
             for tool in body.tools or ()
@@ -185,19 +186,20 @@ def _answer(message: _Message) -> ClientAnswer:
 
 
 def _thoughts(message: _Message) -> tuple[ClientThought, ...]:
-    if message.reasoning_details:
-        return tuple(
-            ClientThought(detail.text or detail.summary or "", detail.signature or detail.data or "")
-            for detail in message.reasoning_details
-        )
-    text = message.reasoning_content or message.reasoning
-    return (ClientThought(text),) if text else ()
+    thoughts = []
+    for detail in message.reasoning_details or ():
+        text = detail.text or detail.summary or ""
+        thoughts.append(ClientThought(text, detail.signature or detail.data or ""))
+    plain_text = message.reasoning_content or message.reasoning
+    if plain_text and not thoughts:
+        thoughts.append(ClientThought(plain_text))
+    return tuple(thoughts)
 
 
 def _text(message: _Message) -> str:
     if not isinstance(message.content, list):
         return message.content or ""
-    return "\n\n".join(text for part in message.content if (text := _part_text(part)))
+    return paragraphs(map(_part_text, message.content))
 
 
 def _part_text(part: _Part) -> str:
@@ -209,14 +211,18 @@ def _part_text(part: _Part) -> str:
 
 
 def _images(message: _Message) -> list[Image]:
-    parts = message.content if isinstance(message.content, list) else []
-    urls = [part.image_url for part in parts if part.image_url]
-    return [image_from_url(url if isinstance(url, str) else url.url) for url in urls]
+    if not isinstance(message.content, list):
+        return []
+    images = []
+    for part in message.content:
+        if part.image_url:
+            url = part.image_url if isinstance(part.image_url, str) else part.image_url.url
+            images.append(image_from_url(url))
+    return images
 
 
 def _tool_choice(choice: Any) -> str:
     if isinstance(choice, dict):
         function = choice.get("function")
-        name = function.get("name") if isinstance(function, dict) else choice.get("name")
-        return name if isinstance(name, str) else ""
+        choice = function.get("name") if isinstance(function, dict) else choice.get("name")
     return choice if isinstance(choice, str) else ""

@@ -404,17 +404,18 @@ class Reader:
         """Read Mistral's list of parts, in which the text of a thinking part is itself a list of parts."""
         parts = [{"type": "text", "text": item} if isinstance(item, str) else item for item in items]
         for part in parts:
-            part_type = part.get("type") if isinstance(part.get("type"), str) else None
-            if part_type == "thinking" or (part_type is None and "thinking" in part):
-                self._append_reasoning("content", loose_text(part.get("thinking")))
-                self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
-            elif part_type == "reasoning" or (part_type is None and "summary" in part):
-                self._read_summary(part.get("summary"))
-                self._append_reasoning("content", loose_text(part.get("text")))
-            elif text := loose_text(part.get("text")):
-                self._tagged_text.feed(text)
-            elif refusal := loose_text(part.get("refusal")):
-                self._append_refusal(refusal)
+            match _part_type(part):
+                case "thinking":
+                    self._append_reasoning("content", loose_text(part.get("thinking")))
+                    self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+                case "reasoning":
+                    self._read_summary(part.get("summary"))
+                    self._append_reasoning("content", loose_text(part.get("text")))
+                case _:
+                    if text := loose_text(part.get("text")):
+                        self._tagged_text.feed(text)
+                    elif refusal := loose_text(part.get("refusal")):
+                        self._append_refusal(refusal)
         self._chat_message.add_parts("content", parts)
 
     def _read_summary(self, summary: object) -> None:
@@ -520,6 +521,16 @@ class Reader:
 def _unknown(chunk: Chunk) -> bool:
     """Return whether a chunk has nothing of a completion."""
     return not (chunk.model or chunk.usage or chunk.x_groq or chunk.object or bytes(chunk.error))
+
+
+def _part_type(part: dict[str, Any]) -> str | None:
+    """Return the type of a part; one without a type is known by its fields."""
+    part_type = part.get("type")
+    if isinstance(part_type, str):
+        return part_type
+    if "thinking" in part:
+        return "thinking"
+    return "reasoning" if "summary" in part else None
 
 
 def _blank(message: Message) -> bool:

@@ -23,6 +23,7 @@ from thinkaloud.core.dialects.client_request import (
     joined_message,
     json_text,
     merged_answers,
+    paragraphs,
     thinking_level,
     tool_definition,
     unsupported_part,
@@ -125,7 +126,7 @@ def parse_request(data: bytes) -> ClientRequest:
                 _part_of_answer(item) or _input_step(item) for item in items if item.role not in SYSTEM_ROLES
             )
         ),
-        system="\n\n".join(text for text in (body.instructions or "", *system) if text),
+        system=paragraphs([body.instructions or "", *system]),
         tools=(
             *(tool_definition(tool.name, tool.description, tool.parameters) for tool in functions),
             *(_text_tool(tool) for tool in text_tools),
@@ -164,7 +165,7 @@ def _text_tool(tool: _Tool) -> ToolDefinition:
     grammar = tool.format or _ToolFormat()
     rule = f"The input follows this grammar ({grammar.syntax}):\n{grammar.definition}"
     texts = (tool.description or "", rule if grammar.definition else "")
-    return ToolDefinition(tool.name, "\n\n".join(text for text in texts if text), TEXT_TOOL_PARAMETERS)
+    return ToolDefinition(tool.name, paragraphs(texts), TEXT_TOOL_PARAMETERS)
 
 
 def _part_of_answer(item: _Item) -> ClientAnswer | None:
@@ -200,22 +201,27 @@ def _input_step(item: _Item) -> ClientStep:
 
 
 def _output_text(output: Any) -> str:
-    if isinstance(output, list):
-        texts = (part.get("text") for part in output if isinstance(part, dict))
-        return "\n\n".join(text for text in texts if isinstance(text, str))
-    return json_text(output)
+    if not isinstance(output, list):
+        return json_text(output)
+    texts = [part.get("text") for part in output if isinstance(part, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _output_images(item: _Item) -> tuple[Image, ...]:
-    parts = item.output if isinstance(item.output, list) else []
-    urls = (part.get("image_url") for part in parts if isinstance(part, dict))
-    return tuple(image_from_url(url) for url in urls if isinstance(url, str))
+    if not isinstance(item.output, list):
+        return ()
+    images = []
+    for part in item.output:
+        url = part.get("image_url") if isinstance(part, dict) else None
+        if isinstance(url, str):
+            images.append(image_from_url(url))
+    return tuple(images)
 
 
 def _text(content: _Content) -> str:
     if not isinstance(content, list):
         return content or ""
-    return "\n\n".join(text for part in content if (text := _part_text(part)))
+    return paragraphs(map(_part_text, content))
 
 
 def _part_text(part: _Part) -> str:
@@ -227,8 +233,9 @@ def _part_text(part: _Part) -> str:
 
 
 def _images(content: _Content) -> list[Image]:
-    parts = content if isinstance(content, list) else []
-    return [image_from_url(part.image_url) for part in parts if part.image_url]
+    if not isinstance(content, list):
+        return []
+    return [image_from_url(part.image_url) for part in content if part.image_url]
 
 
 def _tool_choice(choice: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import File, Image, ToolCall, ToolMessage
+from thinkaloud.core.canon.requests import File, ToolCall, ToolMessage, UserMessage
 from thinkaloud.core.dialects.client_request import (
     ClientAnswer,
     ClientRequest,
@@ -22,6 +22,7 @@ from thinkaloud.core.dialects.client_request import (
     image_from_url,
     joined_message,
     json_text,
+    paragraphs,
     thinking_level,
     tool_definition,
 )
@@ -75,14 +76,20 @@ _decoder = msgspec.json.Decoder(_Body)
 def parse_request(data: bytes) -> ClientRequest:
     """Parse the body of a request."""
     body = decode_request(_decoder, data)
-    system = [body.system or "", *(_text(message) for message in body.messages if message.role == "system")]
-    steps = [step for message in body.messages if message.role != "system" for step in _steps(message)]
-    last = body.messages[-1] if body.messages else None
-    continued = {"message": last.id} if last is not None and last.role == "assistant" and last.id else {}
+    system = [body.system or ""]
+    steps: list[ClientStep] = []
+    for message in body.messages:
+        if message.role == "system":
+            system.append(_text(message))
+        else:
+            steps += _steps(message)
+    continued = {}
+    if body.messages and body.messages[-1].role == "assistant" and body.messages[-1].id:
+        continued = {"message": body.messages[-1].id}
     return ClientRequest(
         model=body.model,
         steps=tuple(steps),
-        system="\n\n".join(text for text in system if text),
+        system=paragraphs(system),
         tools=tuple(
             tool_definition(tool.name, tool.description, tool.input_schema) for tool in body.tools or ()
         ),
@@ -96,9 +103,7 @@ def parse_request(data: bytes) -> ClientRequest:
 def _steps(message: _Message) -> Iterable[ClientStep]:
     match message.role:
         case "user":
-            files = [part for part in message.parts if part.type == "file"]
-            images = [image for part in files if (image := _image(part))]
-            yield joined_message([_text(message)], images, [_pdf(part) for part in files if not _image(part)])
+            yield _user_message(message)
         case "assistant":
             for parts in _split_steps(message.parts):
                 yield _answer(parts)
@@ -122,15 +127,16 @@ def _split_steps(parts: list[_Part]) -> Iterable[list[_Part]]:
 
 
 def _answer(parts: list[_Part]) -> ClientAnswer:
-    calls = [
-        ToolCall(part.tool_call_id or "", name, json_text(part.input or {}))
-        for part in parts
-        if (name := _tool_name(part))
-    ]
-    thoughts = [
-        ClientThought(part.text or "", _reference(part)) for part in parts if part.type == "reasoning"
-    ]
-    text = "".join(part.text or "" for part in parts if part.type == "text")
+    text = ""
+    calls = []
+    thoughts = []
+    for part in parts:
+        if part.type == "text":
+            text += part.text or ""
+        elif part.type == "reasoning":
+            thoughts.append(ClientThought(part.text or "", _reference(part)))
+        elif name := _tool_name(part):
+            calls.append(ToolCall(part.tool_call_id or "", name, json_text(part.input or {})))
     return ClientAnswer(text, tuple(calls), tuple(thoughts))
 
 
@@ -160,8 +166,15 @@ def _text(message: _Message) -> str:
     return "\n\n".join(part.text for part in message.parts if part.type == "text" and part.text)
 
 
-def _image(part: _Part) -> Image | None:
-    return None if part.media_type == PDF else image_from_url(part.url or "")
+def _user_message(message: _Message) -> UserMessage:
+    images = []
+    documents = []
+    for part in message.parts:
+        if part.type == "file" and part.media_type == PDF:
+            documents.append(_pdf(part))
+        elif part.type == "file":
+            images.append(image_from_url(part.url or ""))
+    return joined_message([_text(message)], images, documents)
 
 
 def _pdf(part: _Part) -> File:

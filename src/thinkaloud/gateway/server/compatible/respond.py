@@ -11,13 +11,15 @@ before its commit, but only while no other gateway can have the turn. A turn tha
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
 import msgspec
 from starlette.types import Receive, Send
 
 from thinkaloud.client.errors import ErrorResponse, may_retry
+from thinkaloud.client.response import StallTimer
 from thinkaloud.core.canon import BlockStarted, Entry, Finish, Refused, TurnEnded, TurnFailed, Wording
 from thinkaloud.core.dialects import CLIENT_FORMATS
 from thinkaloud.core.dialects.client_request import ClientRequest
@@ -29,7 +31,7 @@ from thinkaloud.gateway.server.compatible.place import start_client_turn
 from thinkaloud.gateway.server.compatible.stream_body import StreamBody
 from thinkaloud.gateway.server.http.errors import HttpErrorResponse, ServiceUnavailable
 from thinkaloud.gateway.server.http.request_parts import decode_large
-from thinkaloud.gateway.server.http.response import send_in_time
+from thinkaloud.gateway.server.http.response import begin, in_time, send_in_time
 from thinkaloud.gateway.server.http.route import ClientGone, RouteRequest
 from thinkaloud.gateway.server.streams.entry_feed import EntryFeed, FeedBatch
 from thinkaloud.gateway.server.streams.thought_filter import ThoughtFilter
@@ -129,6 +131,7 @@ class _ClientResponse:
             self._extra_headers.append((IGNORED_HEADER, re.sub(rb"[^ -~]", b"?", ignored)))
         self._format = response_format
         self._filter = ThoughtFilter(self._shown)
+        self._send_now = send
         self._send = partial(send_in_time, send, request.gateway.settings.send_timeout_s)
         self._feed: EntryFeed
         self._request_id = request_id(row.id)
@@ -162,9 +165,9 @@ class _ClientResponse:
             return
         self._extra_headers += self._format.stream_headers
         await self._send_head(200, self._format.stream_type)
-        async for data in self._stream_data(batch):
-            await self._send({"type": "http.response.body", "body": data, "more_body": True})
-        await self._send({"type": "http.response.body", "body": b""})
+        body = StreamBody(self._format.make_writer(self._head), self._relay)
+        await self._send_entries(body, batch)
+        await self._send_end(body)
 
     async def _wait_until_stored(self) -> None:
         """Wait until the turn is saved or lost. Nothing was sent yet, so a full disk can be an HTTP error."""
@@ -188,10 +191,15 @@ class _ClientResponse:
         if feed.lost or not held:
             return FeedBatch([])
         if feed.waiting or not feed.closed:
-            batch = feed.take()
-            self._last = batch.entries[-1].seq if batch.entries else self._last
-            return batch._replace(entries=self._visible(batch.entries))
+            return self._take()
         return FeedBatch(await self._next_published(timeout_s))
+
+    def _take(self) -> FeedBatch:
+        """Take what the feed has."""
+        entries, data, ended, with_bytes = self._feed.take()
+        if entries:
+            self._last = entries[-1].seq
+        return FeedBatch(self._visible(entries), data, ended, with_bytes)
 
     async def _next_published(self, timeout_s: float) -> list[Entry]:
         """Return the next entries from the log, for a client that reads slowly."""
@@ -215,7 +223,15 @@ class _ClientResponse:
 
     def _visible(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return what the client gets to know of these entries."""
-        return [visible for entry in entries for visible in self._filter.feed(_with_failure(entry))]
+        shown = list(entries)
+        if shown and type(shown[-1].event) is TurnEnded:
+            shown[-1] = _with_failure(shown[-1])
+        if self._shown is ThinkingShown.ALL:
+            return shown
+        visible: list[Entry] = []
+        for entry in shown:
+            visible += self._filter.feed(entry)
+        return visible
 
     async def _first_batch(self) -> FeedBatch:
         """Return the entries up to the first block or the end, or what there is when patience ends."""
@@ -229,25 +245,80 @@ class _ClientResponse:
             first = batch._replace(entries=first.entries + batch.entries, data=first.data + batch.data)
         return first
 
-    async def _stream_data(self, batch: FeedBatch) -> AsyncIterator[bytes]:
-        body = StreamBody(self._format.make_writer(self._head), self._relay)
+    async def _send_entries(self, body: StreamBody, batch: FeedBatch) -> None:
+        """Send the turn up to its end, which is sent when it is stored."""
         heartbeat_s = self._gateway.settings.heartbeat_s
-        loop = asyncio.get_running_loop()
-        sent_s = loop.time()
+        clock = asyncio.get_running_loop().time
+        sent_s = clock()
         while True:
             # Entries that the user may not see leave a stream as silent as none.
-            keep_alive = body.keep_alive() if loop.time() - sent_s >= heartbeat_s else b""
-            data = body.feed(batch)
-            if keep_alive or data:
-                yield keep_alive + data
-                sent_s = loop.time()
+            silent = clock() - sent_s >= heartbeat_s
+            data = body.keep_alive() if silent else b""
+            data += body.feed(batch)
+            if data:
+                await self._send_part(data)
+            if data or silent:
+                sent_s = clock()
+            if body.live and not self._lost:
+                sent_s = await self._push_entries(body, sent_s)
             if not body.live or self._lost:
-                break
-            batch = await self._next_batch(heartbeat_s)
-        # The client may send its next request at once, and then the turn must be found.
-        while not await self._feed.wait_until_finished(heartbeat_s):
-            yield body.keep_alive()
-        yield body.fail(_LOST) if self._lost else body.end()
+                return
+            batch = await self._next_batch(max(0.0, sent_s + heartbeat_s - clock()))
+
+    async def _push_entries(self, body: StreamBody, sent_s: float) -> float:
+        """Send entries from the callback in which they come, until this task is needed.
+
+        It is needed for all that waits: a client that does not read on, the end, a feed that was closed, a
+        lease that has run out, and silence. `sent_s` is when something was sent last, and so is the result.
+        """
+        feed, node, loop = self._feed, self._gateway.node, asyncio.get_running_loop()
+        heartbeat_s = self._gateway.settings.heartbeat_s
+        needed: asyncio.Future[Awaitable[None] | None] = loop.create_future()
+
+        def need_task(unsent: Awaitable[None] | None = None) -> None:
+            if not needed.done():
+                needed.set_result(unsent)
+
+        def push() -> None:
+            nonlocal sent_s
+            if feed.closed or not node.holds_turns:
+                need_task()
+            if needed.done() or not feed.waiting:
+                return
+            try:
+                data = body.feed(self._take())
+                unsent = begin(self._send_now(_body_part(data))) if data else None
+            except Exception as error:  # noqa: BLE001 the task gets it, and not the event loop
+                needed.set_exception(error)
+                return
+            if data:
+                sent_s = loop.time()
+                timer.deadline_s = sent_s + heartbeat_s
+            if unsent is not None or not body.live:
+                need_task(unsent)
+
+        timer = StallTimer(need_task)
+        timer.start(sent_s + heartbeat_s - loop.time())
+        feed.on_change = push
+        try:
+            push()
+            unsent = await needed
+        finally:
+            feed.on_change = None
+            timer.stop()
+        if unsent is not None:
+            await in_time(unsent, self._gateway.settings.send_timeout_s)
+        return sent_s
+
+    async def _send_end(self, body: StreamBody) -> None:
+        """Send the end. The client may send its next request at once, and then the turn must be found."""
+        while not await self._feed.wait_until_finished(self._gateway.settings.heartbeat_s):
+            await self._send_part(body.keep_alive())
+        last = body.fail(_LOST) if self._lost else body.end()
+        await self._send({"type": "http.response.body", "body": last})
+
+    async def _send_part(self, data: bytes) -> None:
+        await self._send(_body_part(data))
 
     async def _send_whole(self) -> None:
         turn, failure = Turn(), None
@@ -292,6 +363,10 @@ class _ClientResponse:
         if length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def _body_part(data: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": data, "more_body": True}
 
 
 def _with_failure(entry: Entry) -> Entry:

@@ -5,11 +5,14 @@ given all entries so far, and what it writes for them is discarded. The end is m
 because a turn that has ended can still be lost until it is stored.
 """
 
-from thinkaloud.core.canon import Entry, ReplyEnded, TurnEnded, TurnFailed
+from thinkaloud.core.canon import Entry, Event, ReplyEnded, TurnEnded, TurnFailed
 from thinkaloud.core.dialects.relay import ByteRelay
 from thinkaloud.core.dialects.writer import StreamWriter
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
 from thinkaloud.gateway.server.streams.entry_feed import FeedBatch
+
+_ENDS = frozenset((TurnEnded, TurnFailed))
+_NOT_IN_BYTES = frozenset((TurnFailed, ReplyEnded))
 
 
 class StreamBody:
@@ -35,11 +38,14 @@ class StreamBody:
         """Return what to send for these entries, without the end of the response."""
         entries = self._waiting + batch.entries
         self._waiting = []
-        self.live = not any(isinstance(entry.event, TurnEnded | TurnFailed) for entry in entries)
+        events = [entry.event for entry in entries]
+        kinds = set(map(type, events))
+        self.live = kinds.isdisjoint(_ENDS)
         if self._relay is None:
             return self._write(entries)
-        if _may_relay(batch):
-            data = self._relay_bytes(self._relay, entries, batch)
+        # Bytes end the turn only where it ends: a failure and the end of a reply are not in them.
+        if batch.with_bytes and kinds.isdisjoint(_NOT_IN_BYTES) and (batch.ended or self.live):
+            data = self._relay_bytes(self._relay, entries, events, batch)
             if data is not None:
                 return data
         return self._stop_relaying() + self._write(entries)
@@ -69,12 +75,14 @@ class StreamBody:
         self._catch_up()
         return data + self._writer.keep_alive()
 
-    def _relay_bytes(self, relay: ByteRelay, entries: list[Entry], batch: FeedBatch) -> bytes | None:
+    def _relay_bytes(
+        self, relay: ByteRelay, entries: list[Entry], events: list[Event], batch: FeedBatch
+    ) -> bytes | None:
         """Return the bytes of the provider to send; None if they cannot be sent on."""
         if not batch.data and not batch.ended:
             self._waiting = entries
             return b""
-        data = relay.feed(batch.data, [entry.event for entry in entries], ended=batch.ended)
+        data = relay.feed(batch.data, events, ended=batch.ended)
         if data is None:
             return None
         if relay.ending:
@@ -105,11 +113,3 @@ class StreamBody:
                 apply(self._turn, entry)
                 data += self._writer.feed(entry.event, self._turn)
         return data
-
-
-def _may_relay(batch: FeedBatch) -> bool:
-    """Return whether all of these entries were read from bytes that end the turn only where it ends."""
-    events = [entry.event for entry in batch.entries]
-    if not batch.with_bytes or any(isinstance(event, TurnFailed | ReplyEnded) for event in events):
-        return False
-    return batch.ended or not any(isinstance(event, TurnEnded) for event in events)

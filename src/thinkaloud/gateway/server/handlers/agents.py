@@ -33,11 +33,12 @@ async def list_agents(request: RouteRequest) -> AgentPage:
 
 async def create(request: RouteRequest) -> AgentBody:
     """Create an agent."""
-    spec, now_ms = _validated_spec(request), request.gateway.now_ms()
-    return _agent_body(
-        request,
-        await request.gateway.database.write(lambda conn: agents.create(conn, request.owner, spec, now_ms)),
+    spec = _validated_spec(request)
+    now_ms = request.gateway.now_ms()
+    agent = await request.gateway.database.write(
+        lambda conn: agents.create(conn, request.owner, spec, now_ms)
     )
+    return _agent_body(request, agent)
 
 
 async def read(request: RouteRequest) -> AgentBody:
@@ -47,7 +48,9 @@ async def read(request: RouteRequest) -> AgentBody:
 
 async def replace(request: RouteRequest) -> AgentBody:
     """Replace all settings of an agent."""
-    spec, now_ms, agent = _validated_spec(request), request.gateway.now_ms(), _request_agent(request)
+    spec = _validated_spec(request)
+    now_ms = request.gateway.now_ms()
+    agent = _request_agent(request)
     replaced = await request.gateway.database.write(
         lambda conn: agents.replace(conn, request.owner, agent.id, spec, now_ms)
     )
@@ -74,8 +77,8 @@ def _validated_spec(request: RouteRequest) -> AgentSpec:
     body: NewAgent = request.body
     _check_thinking(body)
     preset(body.preset)  # raises UnknownPreset
-    fields = {name: getattr(body, name) for name in NewAgent.__struct_fields__ if name != "tools"}
-    spec = AgentSpec(**fields, tools=tuple(tool.definition() for tool in body.tools))
+    tools = tuple(tool.definition() for tool in body.tools)
+    spec = AgentSpec(**(msgspec.structs.asdict(body) | {"tools": tools}))
     refuse_unknown_tools(request.gateway, spec.uses)
     options = Options(tools=spec.tools, catalog=request.gateway.catalog)
     prepare("", model=spec.model, thinking=thinking_setting(spec), options=options, have_key=lambda _: True)

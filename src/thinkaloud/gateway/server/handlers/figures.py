@@ -61,11 +61,15 @@ async def read(request: RouteRequest) -> Figures:
 
     def read_sums(conn: Connection) -> tuple[list[FigureSum], list[LongThought], dict[str, str]]:
         sums = sum_figures(conn, request.owner, since_ms=since_ms, offset_ms=offset_ms)
-        hidden = {(one.agent, one.assistants) for one in sums if _hidden(request, one)}
+        hidden: set[tuple[str, str | None]] = set()
+        for one in sums:
+            if _hidden(request, one):
+                hidden.add((one.agent, one.assistants))
         longest = longest_thoughts(
             conn, request.owner, since_ms=since_ms, limit=LONGEST_THOUGHTS, hidden=hidden
         )
-        return sums, longest, agent_names(conn, request, {one.agent for one in sums if one.agent})
+        names = agent_names(conn, request, {one.agent for one in sums if one.agent})
+        return sums, longest, names
 
     sums, longest, names = await request.gateway.database.read_long(read_sums)
     visible = [_visible(request, one) for one in sums]

@@ -29,14 +29,11 @@ def _build_list(catalog: Catalog, answers: dict[str, bool], today: str) -> Model
         ProviderBody(name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name))
         for name, provider in catalog.providers.items()
     )
-    return ModelList(
-        tuple(
-            _model_body(listed_model, catalog, keys_present)
-            for listed_model in list_models(catalog, today=today)
-            if not listed_model.family
-        ),
-        providers,
-    )
+    models: list[ModelBody] = []
+    for listed_model in list_models(catalog, today=today):
+        if not listed_model.family:
+            models.append(_model_body(listed_model, catalog, keys_present))
+    return ModelList(tuple(models), providers)
 
 
 def _model_body(listed_model: ModelListing, catalog: Catalog, keys_present: dict[str, bool]) -> ModelBody:

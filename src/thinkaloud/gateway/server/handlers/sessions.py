@@ -163,17 +163,19 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
         names = agent_names(conn, request, {row.agent for row in page.items})
         versions = versions_of(conn, session, page.items)
-        items = (
-            message_body(
-                hide_in_message(message, request.grant.thinking_of(row)),
-                row,
-                names.get(row.agent, ""),
-                entries=query.entries,
-                versions=versions.get(row.key, ()),
-            )
-            for row in page.items
-            for message in messages_by_turn.get(row.key, ())
-        )
+        items: list[MessageBody] = []
+        for row in page.items:
+            shown = request.grant.thinking_of(row)
+            for message in messages_by_turn.get(row.key, ()):
+                visible = hide_in_message(message, shown)
+                body = message_body(
+                    visible,
+                    row,
+                    names.get(row.agent, ""),
+                    entries=query.entries,
+                    versions=versions.get(row.key, ()),
+                )
+                items.append(body)
         return MessagePage(tuple(items), page.next)
 
     return await request.gateway.database.read(read_page)
@@ -204,10 +206,11 @@ def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> 
             turn=repr(query.turn),
             branch=repr(query.branch),
         )
-    limit, after = query.limit, query.after
+    limit = query.limit
+    after = query.after
     if query.order == "newest":
         return turns.page_before(conn, session, limit=limit, after=after, first=first_turn, leaf=leaf)
-    if first_turn is not None and not query.after:
+    if first_turn is not None and not after:
         return turns.page_from(conn, session, first_turn, limit=limit, leaf=leaf)
     return turns.of_session(conn, session, limit=limit, after=after, leaf=leaf)
 

@@ -72,7 +72,8 @@ def _language(conn: Connection, request: RouteRequest) -> str:
 
 def _read_text(conn: Connection, request: RouteRequest) -> tuple[tuple[TurnRow, ...], bytes]:
     """Return the turns of the active branch, and their prompts and answers as paragraphs."""
-    session, words = request_session(request), Words(_language(conn, request))
+    session = request_session(request)
+    words = Words(_language(conn, request))
     rows = turns.of_branch(conn, session)
     parts = [session.title] if session.title else []
     for row in rows:
@@ -98,10 +99,13 @@ class _StoredSession(msgspec.Struct, frozen=True):
 
 def _read_turns(conn: Connection, request: RouteRequest) -> _StoredSession:
     """Read the turns to write, those of all branches for JSON, and the language of labels."""
-    session, query = request_session(request), request.query
-    rows = turns.of_all_branches(conn, session) if query.format == "json" else turns.of_branch(conn, session)
+    session = request_session(request)
+    query: ExportQuery = request.query
+    read_rows = turns.of_all_branches if query.format == "json" else turns.of_branch
+    rows = read_rows(conn, session)
     stored_turns = []
-    packed_bytes, bytes_left = 0, MAX_IN_THREAD_BYTES
+    packed_bytes = 0
+    bytes_left = MAX_IN_THREAD_BYTES
     for row in rows:
         asked = turns.request_messages(conn, session.owner, row)
         log = packed_log(conn, row.key)

@@ -114,7 +114,8 @@ async def answer_now(request: RouteRequest) -> RouteResponse:
 
 async def decide_approval(request: RouteRequest) -> RouteResponse:
     """Approve or deny a tool call that waits for approval."""
-    row, decision = _turn_row(request), request.body
+    row = _turn_row(request)
+    decision = request.body
     decided_by = request.grant.user.name if request.grant.user else ""
     command = TurnCommand(
         kind=CommandKind.DECIDE, block=decision.block, granted=decision.granted, given_by=decided_by
@@ -128,12 +129,10 @@ async def current_turn(request: RouteRequest, row: TurnRow) -> Turn:
     if row.state is TurnState.RUNNING:
         return await visible_turn(request.gateway.log, row.key)
     messages_by_turn = await request.gateway.database.read(lambda conn: messages_of(conn, [row.key]))
-    assistant_messages = [
-        message for message in messages_by_turn.get(row.key, ()) if message.role is Role.ASSISTANT
-    ]
-    if not assistant_messages:
-        raise NotFound()
-    return turn_of(assistant_messages[-1])
+    for message in reversed(messages_by_turn.get(row.key, [])):
+        if message.role is Role.ASSISTANT:
+            return turn_of(message)
+    raise NotFound()
 
 
 def _turn_body(

@@ -54,7 +54,7 @@ from thinkaloud.gateway.server.http.route import (
     RouteResponse,
     StreamHandler,
 )
-from thinkaloud.gateway.server.http.routes import COMPATIBLE_ROUTES, ROUTES
+from thinkaloud.gateway.server.http.routes import COMPATIBLE_ROUTES, ROUTES, dialect_of_unknown_path
 from thinkaloud.gateway.server.streams.turn_stream import stream_events
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ class GatewayApp:
     ) -> None:
         """Send the response for an error. Once a response has started, nothing is sent and the server closes.
 
-        If the body is still arriving, the rest of it is dropped before the response ends.
+        A client of a compatible endpoint gets the error in its own format. If the body is still arriving, the
+        rest of it is dropped before the response ends.
         """
         response = error_response(error)
         if context.status:
@@ -225,6 +226,7 @@ class _PathEndpoints:
         if "GET" in endpoints:
             self._endpoints["HEAD"] = endpoints["GET"]
         self._allowed_methods = ", ".join(sorted({*self._endpoints, "OPTIONS"}))
+        self._dialect = next(iter(endpoints.values())).dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self._endpoints.get(scope["method"])
@@ -233,6 +235,7 @@ class _PathEndpoints:
         elif scope["method"] == "OPTIONS":
             await Response(status_code=204, headers={"Allow": self._allowed_methods})(scope, receive, send)
         else:
+            scope[_CONTEXT_KEY].dialect = self._dialect
             raise MethodNotAllowed(scope["method"], self._allowed_methods)
 
 
@@ -246,6 +249,7 @@ class _Endpoint:
             if struct_type is not None and not struct_type.__struct_config__.forbid_unknown_fields:
                 raise TypeError(f"{struct_type.__name__} of {route.path} must forbid unknown fields")
         self._route = route
+        self.dialect = route.dialect
         self._gateway = gateway
         self._authenticator = authenticator
         self._stream = stream
@@ -403,7 +407,14 @@ async def _abort_connection(scope: Scope) -> None:
 
 
 async def _path_not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NotFound("No such path. GET /api/openapi.json lists all paths.")
+    context: RequestContext = scope[_CONTEXT_KEY]
+    context.dialect = dialect_of_unknown_path(scope["path"], context.headers)
+    if not context.dialect:
+        raise NotFound("No such path. GET /api/openapi.json lists all paths.")
+    offered = sorted({route.path for route in COMPATIBLE_ROUTES if route.dialect == context.dialect})
+    raise NotFound(
+        "No such path. For clients of this kind the gateway has {paths}.", paths=", ".join(offered)
+    )
 
 
 def _join_names(names: frozenset[str]) -> str:

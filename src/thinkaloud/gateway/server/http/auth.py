@@ -29,7 +29,7 @@ from thinkaloud.gateway.server.http.errors import (
 from thinkaloud.gateway.server.http.peer_process import peer_uid
 from thinkaloud.gateway.server.http.route import Access, ApiRoute, Grant, Resource
 from thinkaloud.gateway.store.queries import agents, sessions, turns, users
-from thinkaloud.gateway.store.rows import Owner, User
+from thinkaloud.gateway.store.rows import Owner, ThinkingShown, User
 
 if TYPE_CHECKING:
     from thinkaloud.gateway.server.gateway import Gateway
@@ -116,12 +116,12 @@ class Authenticator:
         self._config = config
         self._on_all_interfaces = config.bound_host in ALL_INTERFACES
         bound_name = f"[{config.bound_host}]" if ":" in config.bound_host else config.bound_host
-        local_names = (
-            {*LOOPBACK_NAMES, bound_name} if loopback_address(config.bound_host) else {*LOOPBACK_NAMES}
-        )
-        other_names = (
-            {*config.allowed_hosts} if self._on_all_interfaces else {*config.allowed_hosts, bound_name}
-        )
+        local_names = {*LOOPBACK_NAMES}
+        if loopback_address(config.bound_host):
+            local_names.add(bound_name)
+        other_names = {*config.allowed_hosts}
+        if not self._on_all_interfaces:
+            other_names.add(bound_name)
         self._local_hosts = _with_port(local_names, config.port)
         self._known_hosts = self._local_hosts | _with_port(other_names, config.port)
         self._local_user: User | None = None
@@ -175,9 +175,11 @@ class Authenticator:
             raise Unauthorised(wording=PROXIED)
 
         def decide(conn: Connection | None) -> Grant:
-            user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
+            user = trusted_user
+            if secret:
+                user = authenticate(conn, self._config, secret, local_user)
             grant = authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
-            rules = {} if user is None or conn is None else users.thinking_rules(conn, user.key)
+            rules = _thinking_rules(conn, user)
             return msgspec.structs.replace(grant, token_hash=token_hash, thinking_rules=rules)
 
         token_hash = hash_token(secret) if secret else b""
@@ -185,19 +187,21 @@ class Authenticator:
             token_hash = b""
         if secret or workspace is not None:
             return await self._gateway.database.read(decide)
-        if route.handler is None and (
-            grant := self._grant_running(trusted_user, path_params.get("turn", ""))
-        ):
-            return grant
-        return await self._gateway.database.read(decide) if route.resource else decide(None)
+        if route.handler is None and trusted_user is not None:
+            grant = self._grant_running(trusted_user, path_params.get("turn", ""))
+            if grant is not None:
+                return grant
+        if route.resource:
+            return await self._gateway.database.read(decide)
+        return decide(None)
 
     def _any_key_will_do(self, route: ApiRoute, caller: Caller) -> bool:
         return bool(route.dialect) and caller.local and not self._token_sent(caller.headers)
 
-    def _grant_running(self, trusted_user: User | None, turn_id: str) -> Grant | None:
+    def _grant_running(self, trusted_user: User, turn_id: str) -> Grant | None:
         """Grant the local user the stream of a turn that runs here. The database need not be asked."""
         owner = self._gateway.local_owner
-        row = self._gateway.turns.find_running(owner, turn_id) if trusted_user is not None else None
+        row = self._gateway.turns.find_running(owner, turn_id)
         return None if row is None else Grant(user=trusted_user, owner=owner, turn=row)
 
     def _owner(self, conn: Connection | None, user: User | None, workspace: bytes | None) -> Owner | None:
@@ -323,12 +327,19 @@ def _read_secret(headers: RequestHeaders) -> str:
     return ""
 
 
+def _thinking_rules(conn: Connection | None, user: User | None) -> dict[str, ThinkingShown]:
+    if conn is None or user is None:  # a local user, to whom no rule applies, or nobody
+        return {}
+    return users.thinking_rules(conn, user.key)
+
+
 def _with_port(names: set[str], port: int) -> frozenset[str]:
     """Return each name with and without the port. A name that has a port of its own stays as it is."""
-    lowered_names = {name.lower() for name in names}
-    return frozenset(
-        lowered_names | {f"{name}:{port}" for name in lowered_names if not _PORT_SUFFIX.search(name)}
-    )
+    spellings = {name.lower() for name in names}
+    for name in tuple(spellings):
+        if not _PORT_SUFFIX.search(name):
+            spellings.add(f"{name}:{port}")
+    return frozenset(spellings)
 
 
 def _host_spellings(server_address: tuple[str, int | None]) -> tuple[str, str]:

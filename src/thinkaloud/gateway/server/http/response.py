@@ -6,7 +6,7 @@ disconnected, like the reader of a stream.
 
 import asyncio
 import io
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -49,11 +49,46 @@ async def _send_chunks(timeout_s: float, body: BinaryIO, send: Send) -> None:
 
 async def send_in_time(send: Send, timeout_s: float, message: dict[str, Any]) -> None:
     """Send a message. A client that does not accept it in time has gone: `ClientGone`."""
+    unsent = begin(send(message))
+    if unsent is not None:
+        await in_time(unsent, timeout_s)
+
+
+async def in_time(unsent: Awaitable[None], timeout_s: float) -> None:
+    """Wait until a client accepts what is sent. One that does not within this time has gone."""
     try:
         async with asyncio.timeout(timeout_s):
-            await send(message)
+            await unsent
     except TimeoutError:
         raise ClientGone from None
+
+
+def begin(sending: Awaitable[None]) -> Awaitable[None] | None:
+    """Send as far as that is possible without waiting. Return the rest of it; None if nothing is left.
+
+    A server waits only for a client that does not read on. All others need no task, timer or time-out.
+    """
+    steps = sending.__await__()
+    try:
+        return _UnfinishedSend(steps, next(steps))
+    except StopIteration:
+        return None
+
+
+class _UnfinishedSend:
+    """The rest of a send that has begun and waits."""
+
+    def __init__(self, steps: Generator[Any, Any, None], waits_for: object) -> None:
+        self._steps = steps
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        try:
+            yield self._waits_for
+        except BaseException as error:  # a cancel: the send has to know it
+            self._steps.throw(error)
+            raise
+        yield from self._steps
 
 
 def _headers(response: RouteResponse, size_bytes: int) -> list[tuple[bytes, bytes]]:

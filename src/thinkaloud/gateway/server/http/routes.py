@@ -1,5 +1,8 @@
 """The route table. The router, the authorization and the OpenAPI document are built from it."""
 
+import re
+from collections.abc import Mapping
+
 from thinkaloud.core.dialects import (
     ag_ui,
     anthropic_messages,
@@ -364,3 +367,17 @@ COMPATIBLE_ROUTES = (
 """The endpoints for existing clients. The OpenAPI document omits them: the formats are their vendors'."""
 
 ROUTES: tuple[ApiRoute, ...] = (*_HEALTH, *_SESSIONS, *_TURNS, *_AGENTS, *_OTHER)
+
+_OLLAMA_ONLY = re.compile(r"/api/(generate|embed|embeddings|show|ps|pull|push|create|copy|delete|blobs/.*)")
+"""Paths of Ollama's interface that the gateway does not offer, among those of our own."""
+
+
+def dialect_of_unknown_path(path: str, headers: Mapping[bytes, bytes]) -> str:
+    """Return the dialect in which the client of such a path expects an error; empty for our own format."""
+    if _OLLAMA_ONLY.fullmatch(path):
+        return ollama.NAME
+    if not path.startswith("/v1/"):
+        return ""
+    if path.startswith("/v1/messages") or b"anthropic-version" in headers:
+        return anthropic_messages.NAME
+    return openai_chat.NAME

@@ -54,12 +54,11 @@ def page_is_built(folder: Path = FOLDER) -> bool:
 
 def static_routes(folder: Path = FOLDER) -> tuple[ApiRoute, ...]:
     """Return a route for the index and one for each other file."""
-    paths = sorted(path for path in folder.glob("*") if path.suffix in MEDIA_TYPES and path.is_file())
-    files = (path for path in paths if path.name != INDEX)
-    return (
-        _route("/", _file_handler(folder / INDEX, _REVALIDATE)),
-        *(_route(f"{PREFIX}{path.name}", _file_handler(path, _IMMUTABLE)) for path in files),
-    )
+    routes = [_route("/", _file_handler(folder / INDEX, _REVALIDATE))]
+    for path in sorted(folder.glob("*")):
+        if path.suffix in MEDIA_TYPES and path.name != INDEX and path.is_file():
+            routes.append(_route(f"{PREFIX}{path.name}", _file_handler(path, _IMMUTABLE)))
+    return tuple(routes)
 
 
 def headers_to_check(method: str, path: str, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
@@ -70,11 +69,8 @@ def headers_to_check(method: str, path: str, headers: Mapping[bytes, bytes]) -> 
     """
     page_path = path == "/" or path.startswith(PREFIX)
     read_only = method in ("GET", "HEAD") and b"origin" not in headers
-    if not (
-        page_path
-        and read_only
-        and all(headers.get(name) == value for name, value in _NAVIGATION_HEADERS.items())
-    ):
+    navigation = _NAVIGATION_HEADERS.items() <= headers.items()
+    if not (page_path and read_only and navigation):
         return headers
     return {name: value for name, value in headers.items() if name != b"sec-fetch-site"}
 

@@ -6,6 +6,7 @@ tells whether the turn is stored as it ended, because only then the end may be s
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import NamedTuple
 
 from thinkaloud.client.response import StallTimer
@@ -41,6 +42,10 @@ class EntryFeed:
         self._data_bytes = 0
         self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._change_scheduled = False
+        self.on_change: Callable[[], None] | None = None
+        """Called when something was added or the feed was closed: once for all that one read brings."""
         self._timer = StallTimer(self._wake)
         self._finished = asyncio.Event()
         self._saved_state: TurnState | None = None
@@ -68,9 +73,11 @@ class EntryFeed:
         """Add the next entry of the turn, unless the feed is closed."""
         if len(self._entries) >= MAX_WAITING_ENTRIES or self._data_bytes > MAX_WAITING_BYTES:
             self.closed = self.overflowed = True
+            self._wake()
         if not self.closed:
             self._entries.append(entry)
-            self._wake()
+            if not self._change_scheduled:
+                self._wake()
 
     def append_bytes(self, data: bytes, *, ended: bool) -> None:
         """Add the bytes that the entries before were read from, unless the feed is closed."""
@@ -78,7 +85,8 @@ class EntryFeed:
             self._data.append(data)
             self._data_bytes += len(data)
             self._ended = ended
-            self._wake()
+            if not self._change_scheduled:
+                self._wake()
 
     def finish(self, saved_state: TurnState | None) -> None:
         """Take no more entries: the turn is saved with this state, or lost. The first call counts."""
@@ -122,5 +130,19 @@ class EntryFeed:
         return batch
 
     def _wake(self) -> None:
+        if self.on_change is not None:
+            self._change_scheduled = True
+            self._loop.call_soon(self._tell)
+        else:
+            self._wake_waiter()
+
+    def _tell(self) -> None:
+        self._change_scheduled = False
+        if self.on_change is not None:
+            self.on_change()
+        else:  # who has waited for changes waits for the next entries now
+            self._wake_waiter()
+
+    def _wake_waiter(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(True)

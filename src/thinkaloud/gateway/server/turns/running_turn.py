@@ -39,6 +39,7 @@ from thinkaloud.gateway.store.engine.database import NotSaved, Query
 from thinkaloud.gateway.store.log.archive import decode_entries
 from thinkaloud.gateway.store.log.event_log import EventLog
 from thinkaloud.gateway.store.log.finish import state_of
+from thinkaloud.gateway.store.log.live import ENDS
 from thinkaloud.gateway.store.rows import Owner, TurnRow, TurnState
 
 if TYPE_CHECKING:
@@ -159,10 +160,10 @@ class RunningTurn:
         """Write an entry to the log. A limit or a full disk stops the run; later entries are dropped."""
         if self._error is not None:
             return
-        event = entry.event
+        event, accepted = entry.event, True
         try:
-            self._writer.append(entry)
-            if self._feed is not None and not self._writer.taken_over:
+            accepted = self._writer.append(entry)
+            if self._feed is not None and accepted:
                 self._feed.append(entry)
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
@@ -172,9 +173,9 @@ class RunningTurn:
                 raise _limit_exceeded(excess, "blocks_per_turn")
         except (NotSaved, LimitExceeded) as error:
             self._error = error
-        if not self._run.turn.live:
+        if type(event) in ENDS:
             self._state = state_of(event)
-        if self._error is not None or self._writer.taken_over:
+        if self._error is not None or not accepted:
             self._run_task.cancel()
 
     def _pass_on(self, data: bytes, *, ended: bool) -> None:
@@ -184,11 +185,10 @@ class RunningTurn:
 
     def _check_length(self, event: BlockGrew | ToolFinished) -> None:
         limits = self._limits
-        size = len(event.text if isinstance(event, BlockGrew) else event.result)
-        if isinstance(event, BlockGrew) and self._run.turn.blocks[event.block].kind is Kind.REASONING:
-            reasoning_chars = self._reasoning_chars[event.block] = (
-                self._reasoning_chars.get(event.block, 0) + size
-            )
+        size = len(event.text) if isinstance(event, BlockGrew) else len(event.result)
+        if type(event) is BlockGrew and self._run.turn.blocks[event.block].kind is Kind.REASONING:
+            reasoning_chars = self._reasoning_chars.get(event.block, 0) + size
+            self._reasoning_chars[event.block] = reasoning_chars
             if reasoning_chars > limits.reasoning_chars_per_block:
                 limit = f"{limits.reasoning_chars_per_block:,}"
                 excess = Wording("One block of reasoning is longer than {limit} characters", limit=limit)
@@ -198,7 +198,7 @@ class RunningTurn:
             limit = f"{limits.text_chars_per_turn:,}"
             excess = Wording("The turn is longer than {limit} characters", limit=limit)
             raise _limit_exceeded(excess, "text_chars_per_turn")
-        if isinstance(event, ToolFinished):
+        if type(event) is ToolFinished:
             self._image_chars_left -= sum(len(image.data) for image in event.images)
             if self._image_chars_left < 0:
                 limit = f"{limits.image_chars_per_turn:,}"

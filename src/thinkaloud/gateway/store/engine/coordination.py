@@ -4,6 +4,7 @@ A notification is a hint with the keys of turns and may be lost; the tables are 
 gateway, which needs neither notifications nor locks.
 """
 
+import re
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -17,6 +18,7 @@ LOG_CHANNEL = "thinkaloud_log"
 COMMAND_CHANNEL = "thinkaloud_commands"
 CHANNELS = (LOG_CHANNEL, COMMAND_CHANNEL)
 ALL_TURNS = "*"
+_TURN_KEYS = re.compile(r"[0-9]{1,19}(,[0-9]{1,19})*")
 _MAX_TURNS = 390
 """PostgreSQL refuses payloads of 8,000 bytes, and with them the commit. A key has at most 19 digits."""
 _NOTIFY = text("SELECT pg_notify(:channel, :payload)")
@@ -41,9 +43,10 @@ def turns_payload(turns: Iterable[int]) -> str:
 
 def read_wakeup(channel: str, payload: str) -> Wakeup:
     """Return what a notification says; all turns if another program sent it."""
-    keys = payload.split(",")
-    known = all(key.isascii() and key.isdecimal() for key in keys)
-    return Wakeup(frozenset(map(int, keys)) if known else None, commands=channel == COMMAND_CHANNEL)
+    turns: frozenset[int] | None = None
+    if _TURN_KEYS.fullmatch(payload):
+        turns = frozenset(map(int, payload.split(",")))
+    return Wakeup(turns, commands=channel == COMMAND_CHANNEL)
 
 
 def wake_readers(conn: Connection, turns: Iterable[int]) -> None:

@@ -201,14 +201,19 @@ def _ranges(conn: Connection, table: Table, after: tuple[Any, ...]) -> Iterator[
     query = select(table).order_by(*columns)
     if after:
         query = query.where(tuple_(*columns) > tuple_(*after))
+    whole = _in_one_range(table)
     rows: list[dict[str, Any]] = []
-    size, whole = 0, _in_one_range(table)
+    size = 0
     for row in conn.execute(query, execution_options={"yield_per": _FETCHED_ROWS}).mappings():
         rows.append(dict(row))
-        size += sum(len(value) for value in row.values() if isinstance(value, str | bytes))
-        if not whole and (len(rows) >= _RANGE_ROWS or size >= _RANGE_BYTES):
+        for value in row.values():
+            if isinstance(value, str | bytes):
+                size += len(value)
+        full = len(rows) >= _RANGE_ROWS or size >= _RANGE_BYTES
+        if full and not whole:
             yield rows
-            rows, size = [], 0
+            rows = []
+            size = 0
     if rows:
         yield rows
 

@@ -16,6 +16,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, TextClause, text
 
+from thinkaloud.gateway.store.engine.prepared import run_by_driver
+
 T = TypeVar("T")
 ROWS_AT_ONCE = 128
 """The most rows of one statement."""
@@ -50,7 +52,7 @@ def insert_rows(
     for group in grouped(rows):
         if conn.dialect.name == "sqlite":
             values = tuple(chain.from_iterable(row.values() for row in group))
-            conn.exec_driver_sql(_sqlite_insert(table, tuple(group[0]), len(group), suffix), values)
+            run_by_driver(conn, _sqlite_insert(table, tuple(group[0]), len(group), suffix), values).close()
         else:
             columns = tuple((name, casts.get(name, "")) for name in group[0])
             values_by_name: dict[str, object] = {}

@@ -71,9 +71,11 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
 def public_name(url: str) -> str:
     """Return where a database is, for messages: without user, password and options."""
     fields = _fields(url)
+    name = fields.get("dbname") or fields.get("user") or "of this user"
     host = fields.get("host") or fields.get("hostaddr") or Wording("the local socket")
-    port = f":{fields['port']}" if fields.get("port") else ""
-    return f"database {fields.get('dbname') or fields.get('user') or 'of this user'} at {host}{port}"
+    if port := fields.get("port"):
+        host = f"{host}:{port}"
+    return f"database {name} at {host}"
 
 
 def connect(url: str, limits: TimeLimits, *, name: str) -> psycopg.Connection[Any]:

@@ -68,43 +68,51 @@ class PreparedStatement:
         return rows[0][0] if rows else None
 
     def _execute(self, conn: Connection, values: Mapping[str, Any]) -> tuple[DBAPICursor, _Compiled]:
-        dialect, compiled = conn.dialect, self._compiled
+        compiled = self._compiled
         if compiled is None:
-            compiled = self._compiled = self._compile(dialect, tuple(values))
+            compiled = self._compiled = self._compile(conn.dialect, tuple(values))
         if compiled.fixed_values:
             values = {**compiled.fixed_values, **values}
         bound = [values[name] for name in compiled.names]
         for index, convert in compiled.converters:
             bound[index] = convert(bound[index])
-        driver_connection = conn.connection.driver_connection
-        assert driver_connection is not None
-        try:
-            cursor: DBAPICursor = driver_connection.execute(compiled.sql, bound)
-        except dialect.loaded_dbapi.Error as error:
-            raise DBAPIError.instance(
-                compiled.sql, None, error, dialect.loaded_dbapi.Error, hide_parameters=True, dialect=dialect
-            ) from error
-        return cursor, compiled
+        return run_by_driver(conn, compiled.sql, bound), compiled
 
     def _compile(self, dialect: Dialect, given_columns: Sequence[str]) -> _Compiled:
         """Compile the statement. An INSERT gives values to those of the columns that its table has."""
         assert isinstance(self._statement, ClauseElement)
         compiled = self._statement.compile(dialect=dialect, column_keys=given_columns)
         assert isinstance(compiled, SQLCompiler)
-        columns = getattr(self._statement, "exported_columns", None)
-        labels = () if columns is None else tuple(map(str, columns.keys()))
-        converters = [] if columns is None else [c.type.result_processor(dialect, None) for c in columns]
-        names, bind_processors = tuple(compiled.positiontup or ()), cast(Any, compiled._bind_processors)
-        return _Compiled(
-            sql=str(compiled),
-            names=names,
-            fixed_values={name: compiled.params[name] for name in names if name not in given_columns},
-            converters=tuple(
-                (n, bind_processors[name]) for n, name in enumerate(names) if name in bind_processors
-            ),
-            make_row=_make_row_type("Row", labels, rename=True)._make,
-            column_converters=tuple((n, convert) for n, convert in enumerate(converters) if convert),
-        )
+        names = tuple(compiled.positiontup or ())
+        bind_processors = cast(Any, compiled._bind_processors)
+        fixed_values = {name: compiled.params[name] for name in names if name not in given_columns}
+        converters: list[tuple[int, Convert]] = []
+        for index, name in enumerate(names):
+            if name in bind_processors:
+                converters.append((index, bind_processors[name]))
+        labels: list[str] = []
+        column_converters: list[tuple[int, Convert]] = []
+        columns = getattr(self._statement, "exported_columns", {})  # a statement without rows has none
+        for index, (label, column) in enumerate(columns.items()):
+            labels.append(str(label))
+            if convert := column.type.result_processor(dialect, None):
+                column_converters.append((index, convert))
+        make_row = _make_row_type("Row", labels, rename=True)._make
+        return _Compiled(str(compiled), names, fixed_values, converters, make_row, column_converters)
+
+
+def run_by_driver(conn: Connection, sql: str, values: Sequence[Any]) -> DBAPICursor:
+    """Run a statement in SQLite's words. The caller closes the cursor."""
+    driver_connection = conn.connection.driver_connection
+    assert driver_connection is not None
+    try:
+        cursor: DBAPICursor = driver_connection.execute(sql, values)
+    except conn.dialect.loaded_dbapi.Error as error:
+        kind = conn.dialect.loaded_dbapi.Error
+        raise DBAPIError.instance(
+            sql, None, error, kind, hide_parameters=True, dialect=conn.dialect
+        ) from error
+    return cursor
 
 
 def _converted(row: Sequence[Any], converters: Sequence[tuple[int, Convert]]) -> list[Any]:

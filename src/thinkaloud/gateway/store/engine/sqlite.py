@@ -240,15 +240,18 @@ class SqliteDatabase:
         filled = [batch for batch in batches if batch.entries]
         with _translate_disk_errors(self.path), self._writer_engine.begin() as conn:
             raw = _raw(conn)
-            started = [self._start(conn, batch.start) for batch in batches if batch.start]
+            unsaved = [batch for batch in batches if not self._started(conn, batch)]
             added = sum(_insert_batches(raw, group) for group in grouped(filled))
-            stale = () if all(started) and added == len(filled) else _stale_turns(raw, batches)
+            complete = not unsaved and added == len(filled)
+            stale = () if complete else _stale_turns(raw, batches)
         self._check_wal()
         return stale
 
-    def _start(self, conn: Connection, start: Query[object]) -> bool:
+    def _started(self, conn: Connection, batch: Batch) -> bool:
         """Save a turn before its first entries. A turn that cannot be saved is given up; others are not."""
-        _, error = self._try(conn, start)
+        if batch.start is None:
+            return True
+        _, error = self._try(conn, batch.start)
         if isinstance(error, NotSaved):
             raise error
         if error is not None:
@@ -549,8 +552,7 @@ def _insert_batches(raw: sqlite3.Connection, batches: Sequence[Batch]) -> int:
 
 @cache
 def append_sql(rows: int) -> str:
-    """Return the statement that appends this many rows. A turn with a newer epoch gets none: its old writer
-    cannot append."""
+    """Return the statement that appends this many rows, except to turns that a newer writer has."""
     return (
         "INSERT INTO log (turn, first_seq, last_seq, entries) "
         "SELECT batch.column1, batch.column3, batch.column4, batch.column5 "

@@ -204,10 +204,10 @@ class EventLog:
             del self._pending[live.turn]
         self._forget(live)
 
-    def append(self, live: LiveLog, entry: Entry) -> None:
-        """Append an entry. Readers see it after its commit."""
+    def append(self, live: LiveLog, entry: Entry) -> bool:
+        """Append an entry. Readers see it after its commit. False if another writer has the turn."""
         if live.lost:
-            return
+            return False
         event = entry.event
         unsaved_bytes = self._queue.size_bytes + self._pending_bytes
         if unsaved_bytes > self._config.max_unsaved_bytes and type(event) is BlockGrew:
@@ -216,12 +216,17 @@ class EventLog:
         line = _encode(entry)
         size = live.add(line, last=type(event) in ENDS)
         self._pending_bytes += len(line)
-        if type(event) is not BlockGrew or live.first_delta(event.block):
+        if type(event) is not BlockGrew:
+            live.urgent = True
+        elif event.block not in live.started_blocks:
+            live.started_blocks.add(event.block)
             live.urgent = True
         at_once = live.urgent and live.due_at_once(event, alone=self._database.exclusive)
         if at_once or size >= self._config.commit_bytes:
             self._commit_due.set()
-        self._wait_for_commit(live)
+        if live.turn not in self._pending:
+            self._wait_for_commit(live)
+        return True
 
     def _wait_for_commit(self, live: LiveLog) -> None:
         """Let the next commit have what waits of a turn."""
@@ -430,15 +435,13 @@ class LogWriter:
     def __init__(self, log: EventLog, live: LiveLog) -> None:
         self._log = log
         self._live = live
+        self.append: Callable[[Entry], bool] = partial(log.append, live)
+        """Appends an entry. Numbers must be consecutive. Returns False if another writer has the turn."""
 
     @property
     def taken_over(self) -> bool:
         """Whether another writer has taken the turn over. Then appends are ignored."""
         return self._live.lost
-
-    def append(self, entry: Entry) -> None:
-        """Append an entry. Numbers must be consecutive."""
-        self._log.append(self._live, entry)
 
     async def flush(self) -> None:
         """Wait until all appended entries are on disk, without a time limit."""

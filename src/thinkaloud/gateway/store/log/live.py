@@ -64,6 +64,8 @@ class LiveLog:
         self.start = start
         """Saves the turn itself; None once a commit has it."""
         self.state = LogState.OPEN if start is None else LogState.NEW
+        self.lost = False
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
         self.last = self.published = self.saved = after
         self._waiters: set[asyncio.Future[bool]] = set()
         self.first_cached = after + 1
@@ -75,16 +77,13 @@ class LiveLog:
         self._pending_bytes = 0
         self._cached: deque[tuple[int, list[bytes], int]] = deque()
         self._cached_bytes = 0
-        self._started_blocks: set[int] = set()
+        self.started_blocks: set[int] = set()
+        """The blocks whose first text was appended. A reader gets it at once."""
 
     def move(self, event: LogEvent) -> None:
         """Move to the state after an event; an event that cannot happen now raises `IllegalMove`."""
         self.state = next_state(self.state, event)
-
-    @property
-    def lost(self) -> bool:
-        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
-        return self.state is LogState.TAKEN_OVER or self.state is LogState.DIVERGED
+        self.lost = self.state is LogState.TAKEN_OVER or self.state is LogState.DIVERGED
 
     @property
     def nothing_in_flight(self) -> bool:
@@ -105,13 +104,6 @@ class LiveLog:
         self._pending.append(line)
         self._pending_bytes += len(line)
         return self._pending_bytes
-
-    def first_delta(self, block: int) -> bool:
-        """Whether this is the first text of a block."""
-        if block in self._started_blocks:
-            return False
-        self._started_blocks.add(block)
-        return True
 
     def due_at_once(self, event: Event, *, alone: bool) -> bool:
         """Whether somebody waits for this event, or might: readers at other gateways are not known here.

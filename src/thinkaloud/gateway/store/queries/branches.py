@@ -73,8 +73,9 @@ def parent_of_next(
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:
     """Return the ids of the versions of each turn by its key, the oldest first; for those with several."""
     parents = {row.parent for row in rows}
-    followed = turns.c.parent.in_(padded(parent for parent in parents if parent is not None))
-    of_parents = followed | turns.c.parent.is_(None) if None in parents else followed
+    of_parents: ColumnElement[bool] = turns.c.parent.in_(padded(parents - {None}))
+    if None in parents:  # the first turns of the conversation; SQL compares no null
+        of_parents = of_parents | turns.c.parent.is_(None)
     query = select(turns.c.key, turns.c.id, turns.c.parent)
     query = query.where(turns.c.session == session.key, of_parents).order_by(turns.c.position)
     siblings: dict[int | None, list[str]] = {}
@@ -82,4 +83,8 @@ def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> 
     for row in conn.execute(query):
         siblings.setdefault(row.parent, []).append(row.id)
         parent_of[row.key] = row.parent
-    return {key: tuple(siblings[parent]) for key, parent in parent_of.items() if len(siblings[parent]) > 1}
+    versions: dict[int, tuple[str, ...]] = {}
+    for key, parent in parent_of.items():
+        if len(siblings[parent]) > 1:
+            versions[key] = tuple(siblings[parent])
+    return versions

@@ -137,7 +137,10 @@ def save_figures(conn: Connection, owner: Owner, figures: Sequence[TurnFigures])
     locked = select(turns.c.key).where(of_figures).with_for_update(read=True, key_share=True)
     present = set(conn.scalars(locked))
     owned = {"user": owner.user, "workspace": owner.workspace}
-    rows = [owned | msgspec.structs.asdict(one) for one in figures if one.turn in present]
+    rows: list[dict[str, Any]] = []
+    for row in figures:
+        if row.turn in present:
+            rows.append(owned | msgspec.structs.asdict(row))
     insert_rows(conn, turn_figures.name, rows, new_only=True)
 
 

@@ -144,7 +144,8 @@ def turn_of(message: StoredMessage) -> Turn:
 
 def timestamps_of(turn: Turn) -> TurnTimestamps:
     """Return the four timestamps of a turn; None where there is no such block."""
-    thoughts, texts = turn.own_blocks(Kind.REASONING), turn.own_blocks(Kind.TEXT)
+    thoughts = turn.own_blocks(Kind.REASONING)
+    texts = turn.own_blocks(Kind.TEXT)
     return TurnTimestamps(
         request_sent_ms=turn.started_ms,
         first_reasoning_ms=thoughts[0].started_ms if thoughts else None,

@@ -124,7 +124,7 @@ def of_conversation(
     )
     newest = query.order_by(sessions.c.whole.desc(), sessions.c.key.desc()).limit(1)
     row = conn.execute(newest).one_or_none()
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def _session_of_conversation(conn: Connection, owner: Owner, conversation: str) -> str:
@@ -160,7 +160,7 @@ def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
         return None
     values = {"owner": owner.user, "place": owner.workspace, "public_id": session_id}
     row = _SELECT_SESSION.first(conn, values)
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def list_page(
@@ -189,14 +189,14 @@ def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: 
     }
     statement = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
     row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def pin(conn: Connection, session: Session, *, pinned: bool) -> Session | None:
     """Pin a session, or remove the pin. This is no use of the session: its place in the list stays."""
     statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
     row = conn.execute(statement.values(pinned=pinned).returning(sessions)).one_or_none()
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def running_among(conn: Connection, session_keys: Iterable[int]) -> frozenset[int]:
@@ -209,24 +209,26 @@ def update_defaults(
     conn: Connection, session: Session, *, now_ms: int, agent: str | None = None, model: str | None = None
 ) -> Session | None:
     """Set the default agent and model of a session; None leaves one unchanged."""
-    requested = {"agent": agent, "model": model}
-    values = {name: storable(value) for name, value in requested.items() if value is not None}
+    values: dict[str, Any] = {"updated_ms": now_ms, "use_number": NEXT_USE}
+    if agent is not None:
+        values["agent"] = storable(agent)
+    if model is not None:
+        values["model"] = storable(model)
     statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    used = {"updated_ms": now_ms, "use_number": NEXT_USE}
-    row = conn.execute(statement.values(values | used).returning(sessions)).one_or_none()
-    return None if row is None else _session_from_row(row)
+    row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
+    return _session_or_none(row)
 
 
 def owned_session_of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
     """Return the session of a turn, if it is this owner's."""
     row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.key == turn.session)).one_or_none()
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def session_of_turn(conn: Connection, turn: TurnRow) -> Session | None:
     """Return the session of a turn without an owner check. For the gateway itself."""
     row = conn.execute(select(sessions).where(sessions.c.key == turn.session)).one_or_none()
-    return None if row is None else _session_from_row(row)
+    return _session_or_none(row)
 
 
 def title_from_question(conn: Connection, session: int, question: str) -> None:
@@ -301,21 +303,21 @@ def old_imports(conn: Connection) -> Sequence[int]:
 
 def drop_old_imports(conn: Connection) -> int:
     """Delete imports that were given up; return their number."""
-    keys = old_imports(conn)
-    for key in keys:
-        _delete_session(conn, key)
-    return len(keys)
+    return _delete_sessions(conn, old_imports(conn))
 
 
 def drop_partial_imports(conn: Connection, session: Session | None = None) -> int:
     """Delete the incomplete import of this session, or all incomplete imports; return their number."""
     query = select(sessions.c.key).where(~sessions.c.whole)
-    session_keys = conn.scalars(
-        query if session is None else query.where(sessions.c.key == session.key)
-    ).all()
-    for key in session_keys:
+    if session is not None:
+        query = query.where(sessions.c.key == session.key)
+    return _delete_sessions(conn, conn.scalars(query).all())
+
+
+def _delete_sessions(conn: Connection, keys: Sequence[int]) -> int:
+    for key in keys:
         _delete_session(conn, key)
-    return len(session_keys)
+    return len(keys)
 
 
 def owned_by(owner: Owner) -> ColumnElement[bool]:
@@ -360,6 +362,10 @@ def _messages_of(session: int) -> Select[Any]:
 
 def _checked_title(title: str) -> str:
     return bounded_text(title, Wording("A title"), MAX_TITLE_CHARACTERS)
+
+
+def _session_or_none(row: Any) -> Session | None:
+    return None if row is None else _session_from_row(row)
 
 
 def _session_from_row(row: Any) -> Session:

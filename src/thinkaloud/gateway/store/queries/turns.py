@@ -180,7 +180,10 @@ def new_turn(
 
 def question_of(request_messages: Iterable[UserMessage | ToolMessage]) -> str:
     """Return the first text of a user among messages; empty if there is none."""
-    return next((message.text for message in request_messages if isinstance(message, UserMessage)), "")
+    for message in request_messages:
+        if isinstance(message, UserMessage):
+            return message.text
+    return ""
 
 
 def add_assistants(conn: Connection, turn: TurnRow, assistants: Iterable[str]) -> TurnRow:
@@ -240,8 +243,11 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
 def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | None:
     """Return a turn and its session without an owner check. For the gateway itself."""
     row = conn.execute(select(turns).where(turns.c.id == turn_id)).one_or_none()
-    session = None if row is None else session_of_turn(conn, turn_from_row(row))
-    return None if row is None or session is None else (turn_from_row(row), session)
+    if row is None:
+        return None
+    turn = turn_from_row(row)
+    session = session_of_turn(conn, turn)
+    return None if session is None else (turn, session)
 
 
 def of_session(

@@ -31,11 +31,14 @@ def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkS
     best = _best_match(text, phrases)
     start_offset, end_offset = _window(text, best[0])
     window = text[start_offset:end_offset]
-    best_mark = [(best[0] - start_offset, min(best[1], end_offset) - start_offset)] if best[1] else []
-    line, marks = _one_line(window, _merge_spans([*best_mark, *find_phrases(window, phrases)]))
+    spans = list(find_phrases(window, phrases))
+    if best[1]:  # a word that the window cuts is not found in it
+        spans.append((best[0] - start_offset, min(best[1], end_offset) - start_offset))
+    line, marks = _one_line(window, _merge_spans(spans))
     prefix = ELLIPSIS if text[:start_offset].strip() else ""
     suffix = ELLIPSIS if text[end_offset:].strip() else ""
-    return prefix + line + suffix, tuple((start + len(prefix), end + len(prefix)) for start, end in marks)
+    shift = len(prefix)
+    return prefix + line + suffix, tuple((start + shift, end + shift) for start, end in marks)
 
 
 def _best_match(text: str, phrases: Sequence[Phrase]) -> MarkSpan:

@@ -1,11 +1,30 @@
-"""What Cohere's Chat API refuses. Most messages are those of the list in its documentation."""
+"""Cohere's Chat API, version 2: thinking blocks, or a plan before the calls of models that do not reason."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects, split_names
-from thinkaloud.simulators.chat_completions import request_messages, tool_calls
-from thinkaloud.simulators.output_rules import chat_format
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
+    mapping,
+    objects,
+    split_names,
+    sse_event,
+)
+from thinkaloud.simulators.chat_completions import offered_tools, request_messages, tool_calls
+from thinkaloud.simulators.output_rules import ANY_OBJECT, chat_format
+from thinkaloud.simulators.script import (
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 
 
 class CohereModel(NamedTuple):
@@ -124,23 +143,31 @@ def _check_tool_choice(request: ApiRequest) -> ApiError | None:
 
 
 def _check_output(request: ApiRequest) -> ApiError | None:
-    output_format = chat_format(request)
-    if output_format.get("type") != "json_object":
+    if chat_format(request).get("type") != "json_object":
         return None
-    other = next((name for name in ("tools", "documents") if request.body.get(name)), None)
-    if other:
-        return ApiError(400, f"invalid request: response_format is not supported with {other}.")
-    schema = mapping(output_format.get("json_schema") or output_format.get("schema"))
+    for other in ("tools", "documents"):
+        if request.body.get(other):
+            return ApiError(400, f"invalid request: response_format is not supported with {other}.")
+    schema = _output_schema(request)
     if schema.get("type", "object") != "object":
         return ApiError(400, "schema must be an object")
     properties = mapping(schema.get("properties"))
-    missing = next((name for name in schema.get("required") or () if name not in properties), None)
-    return None if missing is None else ApiError(400, f"required field {missing} not found in properties")
+    for name in schema.get("required") or ():
+        if name not in properties:
+            return ApiError(400, f"required field {name} not found in properties")
+    return None
+
+
+def _output_schema(request: ApiRequest) -> Json:
+    output_format = chat_format(request)
+    return mapping(output_format.get("json_schema") or output_format.get("schema"))
 
 
 def _check_system_first(request: ApiRequest) -> ApiError | None:
     roles = [message.get("role") for message in request_messages(request)]
-    return ApiError(400, "system turn must be the first in the list") if "system" in roles[1:] else None
+    if "system" not in roles[1:]:
+        return None
+    return ApiError(400, "system turn must be the first in the list")
 
 
 def _check_empty(request: ApiRequest) -> ApiError | None:
@@ -152,8 +179,11 @@ def _check_empty(request: ApiRequest) -> ApiError | None:
 
 
 def _parts(request: ApiRequest, role: str) -> list[Json]:
-    messages = [message for message in request_messages(request) if message.get("role") == role]
-    return [part for message in messages for part in objects(message.get("content"))]
+    parts = []
+    for message in request_messages(request):
+        if message.get("role") == role:
+            parts += objects(message.get("content"))
+    return parts
 
 
 def _check_images(request: ApiRequest) -> ApiError | None:
@@ -170,11 +200,16 @@ def _check_result_parts(request: ApiRequest) -> ApiError | None:
 
 
 def _check_call_ids(request: ApiRequest) -> ApiError | None:
-    calls = [call for message in request_messages(request) for call in tool_calls(message)]
-    if any(call.get("type") != "function" for call in calls):
-        return ApiError(400, "tool call must be of type function")
-    ids = [call.get("id") for call in calls]
-    return ApiError(400, "cannot have duplicate tool ids") if len(set(map(str, ids))) < len(ids) else None
+    ids: set[str] = set()
+    duplicate = False
+    for message in request_messages(request):
+        for call in tool_calls(message):
+            if call.get("type") != "function":
+                return ApiError(400, "tool call must be of type function")
+            call_id = str(call.get("id"))
+            duplicate = duplicate or call_id in ids
+            ids.add(call_id)
+    return ApiError(400, "cannot have duplicate tool ids") if duplicate else None
 
 
 def _check_calls(request: ApiRequest) -> ApiError | None:
@@ -259,4 +294,148 @@ RULES = (
         "vendor docs: errors, agentdojo#200",
         _check_calls,
     ),
+)
+
+
+_FINISH_REASONS = {
+    "stop": "COMPLETE",
+    "length": "MAX_TOKENS",
+    "tool_calls": "TOOL_CALL",
+    "refusal": "ERROR_TOXIC",
+}
+_PREAMBLE_TOKENS = 64
+"""Tokens of the vendor's own prompt: they are used, and not billed."""
+
+
+class _Message(NamedTuple):
+    """What the model says: a plan, content blocks and calls."""
+
+    plan: str
+    content: list[Json]
+    calls: list[Json]
+
+
+def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
+    messages = request_messages(request)
+    last = messages[-1] if messages else {}
+    text = last.get("content") or ""
+    if not isinstance(text, str):
+        text = "".join(map(_part_text, objects(text)))
+    choice = str(request.body.get("tool_choice") or "auto").lower()
+    schema = None
+    if chat_format(request).get("type") == "json_object":
+        schema = _output_schema(request) or ANY_OBJECT
+    return ReceivedPrompt(text, offered_tools(request), last.get("role") == "tool", choice, schema)
+
+
+def _part_text(part: Json) -> str:
+    return str(part.get("text") or mapping(part.get("document")).get("data") or "")
+
+
+def _message(request: ApiRequest, answer: ScriptedAnswer) -> _Message:
+    thought = "" if answer.redacted else "\n\n".join(answer.thoughts)
+    thinks = model_row(request).reasons and mapping(request.body.get("thinking")).get("type") != "disabled"
+    content = []
+    if thought and thinks:
+        content.append({"type": "thinking", "thinking": thought})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    calls = [
+        {
+            "id": f"{call.name}_{request.state.next_id()}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": compact_json(call.arguments)},
+        }
+        for call in answer.tool_calls
+    ]
+    plan = thought if calls and not thinks else ""
+    return _Message(plan, content, calls)
+
+
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    response_id = f"chat-{request.state.next_id()}"
+    message = _message(request, answer)
+    finish = _FINISH_REASONS[answer.finish_reason]
+    usage = _usage(request, message)
+    fields: Json = {"role": "assistant"}
+    if message.calls:
+        fields["tool_calls"] = message.calls
+    if message.plan:
+        fields["tool_plan"] = message.plan
+    if message.content:
+        fields["content"] = message.content
+    whole = {"id": response_id, "finish_reason": finish, "message": fields, "usage": usage}
+    if request.body.get("stream") is not True:
+        return SimulatedResponse(whole, (), False)
+    opened = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+    events = [
+        {"type": "message-start", "id": response_id, "delta": {"message": opened}},
+        *_deltas(message),
+        {"type": "message-end", "delta": {"finish_reason": finish, "usage": usage}},
+    ]
+    return SimulatedResponse(whole, (*map(_named_event, events), sse_event("[DONE]")), True)
+
+
+def _named_event(event: Json) -> bytes:
+    return sse_event(event, event["type"])
+
+
+def _deltas(message: _Message) -> Iterator[Json]:
+    for piece in split_words(message.plan):
+        yield {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": piece}}}
+    for index, block in enumerate(message.content):
+        kind = block["type"]
+        opened = {"type": kind, kind: ""}
+        yield {"type": "content-start", "index": index, "delta": {"message": {"content": opened}}}
+        for piece in split_words(block[kind]):
+            words = {"message": {"content": {kind: piece}}}
+            yield {"type": "content-delta", "index": index, "delta": words}
+        yield {"type": "content-end", "index": index}
+    for index, call in enumerate(message.calls):
+        arguments = call["function"]["arguments"]
+        empty = call | {"function": call["function"] | {"arguments": ""}}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": empty}}}
+        for piece in filter(None, (arguments[:7], arguments[7:])):
+            delta = {"message": {"tool_calls": {"function": {"arguments": piece}}}}
+            yield {"type": "tool-call-delta", "index": index, "delta": delta}
+        yield {"type": "tool-call-end", "index": index}
+
+
+def _usage(request: ApiRequest, message: _Message) -> Json:
+    billed_input = count_tokens(compact_json(request.body["messages"]))
+    texts = [message.plan, *(block[block["type"]] for block in message.content)]
+    output = count_tokens(*texts, *(call["function"]["arguments"] for call in message.calls))
+    return {
+        "billed_units": {"input_tokens": billed_input, "output_tokens": output},
+        "tokens": {"input_tokens": billed_input + _PREAMBLE_TOKENS, "output_tokens": output},
+    }
+
+
+def _error_body(error: ApiError) -> Json:
+    return {"id": "simulated", "message": error.message}
+
+
+def _interruption(event_index: int) -> bytes:
+    delta = {"finish_reason": "ERROR", "error": "The server is overloaded"}
+    return _named_event({"type": "message-end", "delta": delta})
+
+
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    rows = [
+        {"name": name, "endpoints": ["chat"], "finetuned": False, "context_length": row.context_tokens}
+        for name, row in MODELS.items()
+    ]
+    return {"models": rows}
+
+
+API = SimulatedApi(
+    name="cohere",
+    base_path="/v2",
+    path_pattern="/v2/chat",
+    rules=RULES,
+    read_prompt=_read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=_interruption,
+    lookups=(Lookup("GET", "/v1/models", _list_models),),
 )

@@ -1,11 +1,34 @@
-"""Gemini's rules: missing signatures in the current turn, foreign signatures, wrong budgets."""
+"""Gemini's native API: responses in chunks, with a signature on the part that follows the thought.
+
+A stream is sent as server-sent events with `alt=sse`, otherwise as one JSON array.
+"""
 
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    answer_tokens,
+    compact_json,
+    mapping,
+    objects,
+    sse_event,
+)
 from thinkaloud.simulators.output_rules import ANY_OBJECT
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 from thinkaloud.simulators.seals import fingerprint
 
 _SKIP_SIGNATURES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
@@ -84,8 +107,10 @@ def request_contents(request: ApiRequest) -> list[Json]:
 
 def content_parts(content: Json, name: str = "") -> list[Json]:
     """Return the parts of a message, or those that have this field."""
-    all_parts = objects(content.get("parts"))
-    return [part for part in all_parts if either_spelling(part, name) is not None] if name else all_parts
+    parts = objects(content.get("parts"))
+    if not name:
+        return parts
+    return [part for part in parts if either_spelling(part, name) is not None]
 
 
 def _invalid_argument(message: str) -> ApiError:
@@ -186,7 +211,9 @@ def _signed_parts(request: ApiRequest) -> Iterator[tuple[int, int, Json, str]]:
 def signed_subject(part: Json) -> str:
     """Return what a signature covers: a call with its arguments, or text."""
     call = mapping(either_spelling(part, "functionCall"))
-    return fingerprint(call.get("name"), call.get("args") or {}) if call else "text"
+    if not call:
+        return "text"
+    return fingerprint(call.get("name"), call.get("args") or {})
 
 
 def _check_unaltered(request: ApiRequest) -> ApiError | None:
@@ -347,4 +374,162 @@ RULES = (
         "hermes-agent#96466",
         _check_result_images,
     ),
+)
+
+
+_FINISH_REASONS = {"stop": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP", "refusal": "SAFETY"}
+_STATUSES = {404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
+
+
+def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
+    last = request_contents(request)[-1]
+    results = content_parts(last, "functionResponse")
+    text = "".join(str(part.get("text", "")) for part in content_parts(last))
+    if results:
+        text = compact_json(mapping(either_spelling(results[0], "functionResponse")).get("response"))
+    tools = []
+    for tool in objects(request.body.get("tools")):
+        for function in objects(either_spelling(tool, "functionDeclarations")):
+            schema = function.get("parameters") or either_spelling(function, "parametersJsonSchema")
+            tools.append(OfferedTool(function.get("name", ""), schema))
+    tool_config = mapping(either_spelling(request.body, "toolConfig"))
+    calling_config = mapping(either_spelling(tool_config, "functionCallingConfig"))
+    mode = str(calling_config.get("mode", "auto")).lower()
+    return ReceivedPrompt(text, tuple(tools), bool(results), mode, output_schema(request))
+
+
+def _thinking_on(request: ApiRequest) -> bool:
+    row = model_row(request)
+    return bool(row.levels) or (
+        row.budget_max > 0 and either_spelling(thinking_config(request), "thinkingBudget") != 0
+    )
+
+
+def _response_parts(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
+    """Return the parts of a whole response; the signature is on the first call, or else on the text."""
+    parts: list[Json] = []
+    if answer.text:
+        parts.append({"text": answer.text})
+    for call in answer.tool_calls:
+        call_id = f"call_{request.state.next_id()}"
+        parts.append({"functionCall": {"id": call_id, "name": call.name, "args": call.arguments}})
+    if not _thinking_on(request):
+        return parts or [{"text": ""}]
+    if parts:
+        signed = 1 if answer.text and answer.tool_calls else 0
+        seal = request.signing_key.seal(model=request.model, subject=signed_subject(parts[signed]))
+        parts[signed]["thoughtSignature"] = seal
+    thoughts: list[Json] = []
+    if either_spelling(thinking_config(request), "includeThoughts") and not answer.redacted:
+        thoughts = [{"text": thought, "thought": True} for thought in answer.thoughts]
+    return [*thoughts, *parts] or [{"text": ""}]
+
+
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    response_parts = _response_parts(request, answer)
+    usage = _usage(request, answer)
+    identity: Json = {"modelVersion": request.model, "responseId": f"resp_{request.state.next_id()}"}
+    ending: Json = {"finishReason": _FINISH_REASONS[answer.finish_reason], "index": 0}
+    whole = {
+        "candidates": [{"content": {"role": "model", "parts": response_parts}, **ending}],
+        "usageMetadata": usage,
+        **identity,
+    }
+    if "stream" not in request.path:
+        return SimulatedResponse(whole, (), False)
+    stream_parts = _split_parts(response_parts)
+    chunks = [
+        {"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}], **identity}
+        for part in stream_parts
+    ]
+    chunks[-1]["candidates"][0] |= ending
+    chunks[-1]["usageMetadata"] = usage
+    if request.query.get("alt") == "sse":
+        return SimulatedResponse(whole, tuple(sse_event(chunk) for chunk in chunks), True)
+    return _array_response(whole, chunks)
+
+
+def _array_response(whole: Json, chunks: list[Json]) -> SimulatedResponse:
+    """Return a stream as one JSON array, in chunks."""
+    pieces = [f",\r\n{compact_json(chunk)}".encode() for chunk in chunks]
+    pieces[0] = f"[{compact_json(chunks[0])}".encode()
+    error = compact_json(_error_body(ApiError(503, "The model is overloaded.")))
+    return SimulatedResponse(
+        whole,
+        (*pieces, b"]"),
+        True,
+        "application/json; charset=utf-8",
+        interruption=f",\r\n{error}]".encode(),
+    )
+
+
+def _split_parts(response_parts: list[Json]) -> list[Json]:
+    """Return the parts as streamed: text word by word, its signature on an empty text at the end."""
+    stream_parts: list[Json] = []
+    for part in response_parts:
+        if "text" not in part:
+            stream_parts.append(part)
+            continue
+        thought = {"thought": True} if part.get("thought") else {}
+        stream_parts += [{"text": piece, **thought} for piece in split_words(part["text"])]
+        if "thoughtSignature" in part:
+            stream_parts.append({"text": "", "thoughtSignature": part["thoughtSignature"]})
+    return stream_parts or [{"text": ""}]
+
+
+def _usage(request: ApiRequest, answer: ScriptedAnswer) -> Json:
+    prompt_tokens = count_tokens(compact_json(request.body["contents"]))
+    candidate_tokens = answer_tokens(answer)
+    thought_tokens = count_tokens(*answer.thoughts) if _thinking_on(request) else 0
+    counts = {
+        "promptTokenCount": prompt_tokens,
+        "candidatesTokenCount": candidate_tokens,
+        "thoughtsTokenCount": thought_tokens,
+    }
+    return counts | {"totalTokenCount": prompt_tokens + candidate_tokens + thought_tokens}
+
+
+def _error_body(error: ApiError) -> Json:
+    status = error.kind or _STATUSES.get(error.status, "INVALID_ARGUMENT")
+    detail: Json = {"code": error.status, "message": error.message, "status": status}
+    if error.details:
+        detail["details"] = list(error.details)
+    return {"error": detail}
+
+
+def _interruption(event_index: int) -> bytes:
+    return sse_event(_error_body(ApiError(503, "The model is overloaded. Please try again later.")))
+
+
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    if not request.model:
+        return {"models": [_describe_model(name, row) for name, row in MODELS.items()]}
+    row = MODELS.get(request.model)
+    if row is None:
+        return ApiError(404, f"Model is not found: models/{request.model}")
+    return _describe_model(request.model, row)
+
+
+def _describe_model(name: str, row: GeminiModel) -> Json:
+    return {
+        "name": f"models/{name}",
+        "displayName": name,
+        "inputTokenLimit": 1048576,
+        "outputTokenLimit": 65536,
+        "supportedGenerationMethods": ["generateContent", "streamGenerateContent"],
+        "thinking": bool(row.levels) or row.budget_max > 0,
+    }
+
+
+_MODELS_PATH = r"/v1(?:alpha|beta)?/models"
+API = SimulatedApi(
+    name="gemini",
+    base_path="",
+    path_pattern=_MODELS_PATH + r"/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent)",
+    rules=RULES,
+    read_prompt=_read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=_interruption,
+    lookups=(Lookup("GET", _MODELS_PATH + r"(?:/(?P<model>[^/:]+))?", _list_models),),
 )

@@ -1,9 +1,29 @@
-"""The rules of OpenRouter and of the providers behind it: details altered, duplicated or missing."""
+"""OpenRouter: every thought twice, as `reasoning` and as `reasoning_details` to be sent back unchanged."""
 
 from typing import NamedTuple
 
-from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
-from thinkaloud.simulators.chat_completions import check_calls, check_messages, request_messages, tool_calls
+from thinkaloud.simulators import chat_completions
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
+    mapping,
+    objects,
+    sse_event,
+)
+from thinkaloud.simulators.chat_completions import (
+    ThoughtParts,
+    check_calls,
+    check_messages,
+    request_messages,
+    tool_calls,
+)
+from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
 from thinkaloud.simulators.seals import fingerprint
 
 _SKIP_SIGNATURE = "skip_thought_signature_validator"
@@ -90,7 +110,9 @@ def _check_key(request: ApiRequest) -> ApiError | None:
 
 def _check_model(request: ApiRequest) -> ApiError | None:
     vendor, _, name = request.model.partition("/")
-    return None if name and vendor in _VENDORS else ApiError(400, f"{request.model} is not a valid model ID")
+    if name and vendor in _VENDORS:
+        return None
+    return ApiError(400, f"{request.model} is not a valid model ID")
 
 
 def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
@@ -101,10 +123,12 @@ def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
 
 
 def _check_effort(request: ApiRequest) -> ApiError | None:
-    nested_effort, top_effort = reasoning_options(request).get("effort"), request.body.get("reasoning_effort")
-    if nested_effort is not None and top_effort is not None and nested_effort != top_effort:
+    effort = reasoning_options(request).get("effort")
+    top_effort = request.body.get("reasoning_effort")
+    if effort is None:
+        effort = top_effort
+    elif top_effort is not None and effort != top_effort:
         return ApiError(400, '"reasoning_effort" and "reasoning.effort" must agree')
-    effort = nested_effort if nested_effort is not None else top_effort
     if effort is None or effort in _EFFORTS:
         return None
     return ApiError(400, f"Invalid reasoning effort '{effort}': expected one of {', '.join(_EFFORTS)}")
@@ -198,9 +222,13 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
 
 def _open_loop(request: ApiRequest) -> list[tuple[int, Json]]:
     """Return the messages with tool calls since the last user message."""
-    indexed = list(enumerate(request_messages(request)))
-    last_user = max((index for index, message in indexed if message.get("role") == "user"), default=-1)
-    return [(index, message) for index, message in indexed[last_user + 1 :] if tool_calls(message)]
+    open_loop: list[tuple[int, Json]] = []
+    for index, message in enumerate(request_messages(request)):
+        if message.get("role") == "user":
+            open_loop = []
+        elif tool_calls(message):
+            open_loop.append((index, message))
+    return open_loop
 
 
 def _check_thought_first(request: ApiRequest) -> ApiError | None:
@@ -308,4 +336,115 @@ RULES = (
         _check_call_signatures,
     ),
     Rule("openrouter.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
+)
+
+
+def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
+    """Return the thoughts of this response, in the format of the model's vendor."""
+    row = model_row(request)
+    thoughts = answer.thoughts
+    if not thoughts and row.requires_signatures and answer.tool_calls:
+        thoughts = [""]  # a call is signed even if no thought precedes it
+    details: list[Json] = []
+    for index, thought in enumerate(thoughts):
+        text = "" if answer.redacted else thought
+        identity: Json = {"format": row.detail_format, "index": index}
+        detail_id = f"rs_{request.state.next_id()}"
+        seal = request.signing_key.seal(
+            kind="detail",
+            form=row.detail_format,
+            model=base_model(request),
+            text=fingerprint(text),
+            id=detail_id,
+            index=str(index),
+        )
+        encrypted_detail: Json = {"type": "reasoning.encrypted", "data": seal, "id": detail_id, **identity}
+        text_detail: Json = {"type": "reasoning.text", "text": text, **identity}
+        if row.detail_format == "anthropic-claude-v1":
+            details.append(encrypted_detail if answer.redacted else text_detail | {"signature": seal})
+            continue
+        if text and row.detail_format.endswith("responses-v1"):
+            details.append({"type": "reasoning.summary", "summary": text, "id": detail_id, **identity})
+        elif text:
+            details.append(text_detail)
+        if row.detail_format != "unknown":
+            details.append(encrypted_detail)
+    return details
+
+
+def _detail_deltas(details: list[Json]) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
+    """Return the deltas of these details: text first, then signatures and encrypted copies."""
+    text_deltas: list[Json] = (
+        [] if details else [{"role": "assistant", "content": "", "reasoning_details": []}]
+    )
+    seal_deltas: list[Json] = []
+    for detail in details:
+        name = {"reasoning.text": "text", "reasoning.summary": "summary"}.get(detail["type"])
+        if name is None:
+            seal_deltas.append({"content": "", "reasoning_details": [detail]})
+            continue
+        unsigned = {key: value for key, value in detail.items() if key != "signature"}
+        for piece in split_words(detail[name]):
+            delta = {"reasoning": piece, "reasoning_details": [unsigned | {name: piece}]}
+            text_deltas.append({"role": "assistant", "content": "", **delta})
+        if "signature" in detail:
+            signed = {key: value for key, value in detail.items() if key != name}
+            seal_deltas.append({"content": "", "reasoning_details": [signed]})
+    return tuple(text_deltas), tuple(seal_deltas)
+
+
+def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
+    if not model_row(request).reasons or request_effort(request) == "none":
+        return ThoughtParts(fields={"reasoning": None})
+    count = count_tokens(*answer.thoughts)
+    if reasoning_options(request).get("exclude") is True:
+        return ThoughtParts(fields={"reasoning": None}, tokens=count)
+    details = _reasoning_details(request, answer)
+    text = "" if answer.redacted else "\n\n".join(answer.thoughts)
+    text_deltas, seal_deltas = _detail_deltas(details)
+    return ThoughtParts(
+        text_deltas, {"reasoning": text or None, "reasoning_details": details}, seal_deltas, count
+    )
+
+
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    thought = _thought_parts(request, answer)
+    provider = {"provider": request.model.partition("/")[0]}
+    response = chat_completions.respond(request, answer, thought, usage_always=True, extra_fields=provider)
+    details = thought.fields.get("reasoning_details")
+    for call in response.body["choices"][0]["message"].get("tool_calls", ()):
+        if details is not None:
+            request.state.items[call["id"]] = {"details": details, "model": base_model(request)}
+    return response
+
+
+def _error_body(error: ApiError) -> Json:
+    detail: Json = {"code": error.status, "message": error.message}
+    if error.details:
+        detail["metadata"] = error.details[0]
+    return {"error": detail}
+
+
+def _interruption(event_index: int) -> bytes:
+    metadata = {"error_type": "provider_overloaded", "provider_code": "overloaded"}
+    error = {"code": 502, "message": "Provider disconnected", "metadata": metadata}
+    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
+    return sse_event(compact_json({"id": "gen-sim", "error": error, "choices": [choice]}))
+
+
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    return {"data": [describe_model(name, row) for name, row in MODELS.items()]}
+
+
+API = SimulatedApi(
+    name="openrouter",
+    base_path="/api/v1",
+    path_pattern=r"/api/v1/chat/completions",
+    rules=RULES,
+    read_prompt=chat_completions.read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=_interruption,
+    lookups=(Lookup("GET", r"/api/v1/models", _list_models),),
+    keep_alive=b": OPENROUTER PROCESSING\n\n",
 )

@@ -1,1 +1,0 @@
-"""Simulates the Converse API of Amazon Bedrock."""

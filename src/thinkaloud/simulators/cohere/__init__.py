@@ -1,1 +1,0 @@
-"""Simulates version 2 of the chat API of Cohere."""

@@ -1,1 +1,0 @@
-"""Simulates the Gemini API of Google."""

@@ -1,1 +1,0 @@
-"""Simulates the chat API of OpenRouter."""
