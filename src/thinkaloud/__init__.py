@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from thinkaloud.agents.conversation import Conversation
     from thinkaloud.agents.spec import Agent
     from thinkaloud.agents.tools import Tool
-    from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
+    from thinkaloud.client.api import ask, stream
     from thinkaloud.client.follow import Following, follow, print_thinking
     from thinkaloud.client.output import parse_output
     from thinkaloud.client.prepared_request import Options
+    from thinkaloud.client.sync import ask_sync, stream_sync
     from thinkaloud.client.user_catalog import load_catalog
     from thinkaloud.core.canon import BadOutput, Entry, Event, NotAResponse, Refused, ThinkaloudError
     from thinkaloud.core.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
@@ -68,7 +69,8 @@ _MODULES = {
     "thinkaloud.agents.tools": ("Tool",),
     "thinkaloud.core.canon": ("BadOutput", "Entry", "Event", "NotAResponse", "Refused", "ThinkaloudError"),
     "thinkaloud.core.canon.requests": ("File", "Image", "ToolDefinition", "ToolMessage", "UserMessage"),
-    "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
+    "thinkaloud.client.api": ("ask", "stream"),
+    "thinkaloud.client.sync": ("ask_sync", "stream_sync"),
     "thinkaloud.client.follow": ("Following", "follow", "print_thinking"),
     "thinkaloud.client.output": ("parse_output",),
     "thinkaloud.client.prepared_request": ("Options",),

@@ -200,17 +200,6 @@ def test_ask_sync_and_stream_sync() -> None:
     assert isinstance(first, TurnStarted)
 
 
-def test_sync_functions_refuse_a_running_event_loop() -> None:
-    async def scenario() -> None:
-        async with serve_upstream(send_story) as upstream:
-            with pytest.raises(Refused, match="await ask"):
-                ask_sync(prepared(upstream.route()))
-            with pytest.raises(Refused, match="async for event in stream"):
-                stream_sync(prepared(upstream.route()))
-
-    run(scenario())
-
-
 def test_a_client_is_opened_once_and_before_it_sends() -> None:
     async def scenario() -> None:
         async with serve_upstream(send_story) as upstream:

@@ -4,8 +4,7 @@ Any model can answer any question: what of the earlier turns it gets to see, and
 each request. Functions among the tools are run until there is an answer.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
@@ -16,10 +15,10 @@ from thinkaloud.agents.loop import prepare_reply
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, apply_request, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
-from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
-from thinkaloud.client.prepared_request import Options, PreparedRequest
+from thinkaloud.client.prepared_request import CommonOptions, Options, PreparedRequest, with_options
+from thinkaloud.client.sync import loop_runner, refuse_open_client, step_through
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import replace_file
 from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded, Wording
@@ -70,6 +69,14 @@ class AskSettings(TypedDict, total=False):
     """The results of calls that were left to the caller."""
 
 
+class ConversationOptions(CommonOptions, total=False):
+    """What a conversation takes besides, by name."""
+
+    output: OutputShape | None
+    messages: Sequence[Mapping[str, Any]]
+    """What was said before, as messages of OpenAI or Anthropic."""
+
+
 class Conversation:
     """A conversation with a model or an agent.
 
@@ -87,8 +94,10 @@ class Conversation:
         thinking: str | int | None = None,
         options: Options | None = None,
         approve: Approver | None = None,
+        **chosen: Unpack[ConversationOptions],
     ) -> None:
-        self._options = options = options or Options()
+        messages = chosen.pop("messages", ())
+        self._options = options = with_options(options, chosen)
         _refuse_unused(model, thinking, options)
         agent = merge_options(bare_model(model) if isinstance(model, str) else model, options)
         if options.output is not None:
@@ -108,8 +117,19 @@ class Conversation:
         )
         self._approve = approve
         self._steps: tuple[Step, ...] = ()
+        if messages:
+            self._add_messages(messages)
         self.last: Turn | None = None
         """The turn that the last question led to."""
+
+    def _add_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        from thinkaloud.importers.message_json import read_messages
+
+        system, self._steps = read_messages(messages, self._agent.model)
+        if system and self._agent.system:
+            raise Refused("The messages have a system prompt, and `system` is set too. Keep one of them.")
+        if system:
+            self._agent = msgspec.structs.replace(self._agent, system=system)
 
     @property
     def context(self) -> Context:
@@ -119,8 +139,9 @@ class Conversation:
 
     def ask(self, text: str = "", **settings: Unpack[AskSettings]) -> Turn:
         """Ask and return the whole turn. Blocking form of `ask_async`."""
-        refuse_in_loop("Conversation.ask", "await conversation.ask_async(...)", self._options)
-        return asyncio.run(self.ask_async(text, **settings))
+        refuse_open_client("Conversation.ask", self._options)
+        with loop_runner() as run:
+            return run(self.ask_async(text, **settings))
 
     async def ask_async(self, text: str = "", **settings: Unpack[AskSettings]) -> Turn:
         """Ask and return the whole turn. `settings` hold for this question only: see `AskSettings`."""
@@ -132,9 +153,7 @@ class Conversation:
 
     def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Generator[Delta, None, None]:
         """Ask and iterate over thoughts and answer as they arrive. Blocking form of `stream_async`."""
-        refuse_in_loop(
-            "Conversation.stream", "async for delta in conversation.stream_async(...)", self._options
-        )
+        refuse_open_client("Conversation.stream", self._options)
         return step_through(self.stream_async(text, **settings))
 
     async def stream_async(

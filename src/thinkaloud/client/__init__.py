@@ -1,4 +1,4 @@
-"""The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms.
+"""The HTTP client for providers, and the functions that ask a model: `ask`, `stream`, and their sync forms.
 
 Every name is imported on first use, so that settings can be read without the HTTP library and the dialects.
 
@@ -8,7 +8,7 @@ It may import the core. Read first: `api.py`, `prepared_request.py`, `http.py`.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkaloud.client.api import ask, ask_sync, entries, send, stream, stream_sync
+    from thinkaloud.client.api import ask, entries, send, stream
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
     from thinkaloud.client.follow import Following, follow, monotonic_clock
     from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare
     from thinkaloud.client.response import ResponseStream, SizeLimits
     from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
+    from thinkaloud.client.sync import ask_sync, stream_sync
     from thinkaloud.core.canon.errors import UnsafeAddress
 
 __all__ = [
@@ -52,7 +53,8 @@ __all__ = [
 
 _MODULES = {
     "thinkaloud.core.canon.errors": ("UnsafeAddress",),
-    "thinkaloud.client.api": ("ask", "ask_sync", "entries", "send", "stream", "stream_sync"),
+    "thinkaloud.client.api": ("ask", "entries", "send", "stream"),
+    "thinkaloud.client.sync": ("ask_sync", "stream_sync"),
     "thinkaloud.client.errors": (
         "ConnectionLost",
         "ProviderRefused",

@@ -6,16 +6,24 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, Unpack, overload
 
 import msgspec
 
 from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.follow import Clock, monotonic_clock
 from thinkaloud.client.http import Client
-from thinkaloud.client.prepared_request import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.output import Answer, OutputShape, OutputT, answer_of
+from thinkaloud.client.prepared_request import (
+    AskOptions,
+    Options,
+    PreparedRequest,
+    prepare,
+    require_key,
+    with_options,
+)
 from thinkaloud.client.response import ResponseStream
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import (
@@ -167,9 +175,15 @@ async def entries(
 
 
 async def stream(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+    prompt: Prompt,
+    *,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
 ) -> AsyncGenerator[Event, None]:
-    """Yield the answer as events, as they arrive."""
+    """Yield the answer as events, as they arrive. `chosen` are options by name."""
+    options = chosen_options(prompt, options, chosen)
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
         async for events, *_ in batches:
@@ -177,31 +191,68 @@ async def stream(
                 yield event
 
 
+@overload
 async def ask(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
-) -> Turn:
-    """Return the whole answer as a turn, with the times at which its events arrived."""
-    turn = Turn()
+    prompt: Prompt,
+    *,
+    output: type[OutputT],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[OutputT]: ...
+@overload
+async def ask(
+    prompt: Prompt,
+    *,
+    output: dict[str, Any],
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Answer[Any]: ...
+@overload
+async def ask(
+    prompt: Prompt,
+    *,
+    output: None = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Turn: ...
+async def ask(
+    prompt: Prompt,
+    *,
+    output: OutputShape | None = None,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    **chosen: Unpack[AskOptions],
+) -> Turn | Answer[Any]:
+    """Return the whole answer as a turn, with the times at which its events arrived.
+
+    `chosen` are options by name. With `output`, the shape of the answer, return its value and the turn.
+    """
+    turn, options = Turn(), chosen_options(prompt, options, chosen)
+    if output is not None:
+        options = with_options(options, {"output": output})
     async with aclosing(entries(prompt, model=model, thinking=thinking, options=options)) as stamped:
         async for entry in stamped:
             apply(turn, entry)
-    return turn
+    return turn if output is None else answer_of(turn, output)
 
 
-def ask_sync(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
-) -> Turn:
-    """Return the whole answer. Blocking form of `ask`, for scripts."""
-    refuse_in_loop("ask_sync", "await ask(...)", options)
-    return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
-
-
-def stream_sync(
-    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
-) -> Iterator[Event]:
-    """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
-    refuse_in_loop("stream_sync", "async for event in stream(...)", options)
-    return step_through(stream(prompt, model=model, thinking=thinking, options=options))
+def chosen_options(prompt: Prompt, options: Options | None, chosen: AskOptions) -> Options | None:
+    """Return the options with those that were passed by name."""
+    if not chosen:
+        return options
+    if isinstance(prompt, PreparedRequest):
+        raise Refused(
+            "A prepared request has its options already. Nothing was sent. Pass {names} to `prepare`.",
+            names=", ".join(chosen),
+        )
+    return with_options(options, chosen)
 
 
 class ResponseReader:
@@ -459,37 +510,3 @@ def _parts(event: Event) -> Iterator[Event]:
 
 def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
-
-
-def refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
-    """Refuse to block inside a running event loop, or with a client that belongs to another loop."""
-    client = options.client if options else None
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        if client is None or not client.opened:
-            return
-        raise Refused(
-            "{function} opens its own client, but the client passed is already open. Pass a closed "
-            "one, or none.",
-            function=function,
-        ) from None
-    raise Refused(
-        "{function} would block the running event loop. Use `{instead}` here.",
-        function=function,
-        instead=instead,
-    )
-
-
-def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
-    """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
-
-    async def step() -> _T | None:
-        return await anext(events, None)
-
-    with asyncio.Runner() as runner:
-        try:
-            while (item := runner.run(step())) is not None:
-                yield item
-        finally:
-            runner.run(events.aclose())

@@ -5,7 +5,7 @@ of a Pydantic model. The check is the same whether or not the provider promised 
 """
 
 import re
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -20,6 +20,22 @@ OutputShape = type | dict[str, Any]
 
 _FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\Z", re.DOTALL)
 _FORM_RANK = {OutputForm.PROMPT: 0, OutputForm.JSON: 1, OutputForm.SCHEMA: 2}
+
+
+class Answer(NamedTuple, Generic[OutputT]):
+    """An answer of a given shape, and the turn that gave it."""
+
+    value: OutputT
+    turn: Turn
+
+
+def answer_of(turn: Turn, shape: OutputShape) -> Answer[Any]:
+    """Return the answer of a turn with its value. `BadOutput.turn` is the turn, if it has none."""
+    try:
+        return Answer(parse_output(turn, shape), turn)
+    except BadOutput as error:
+        error.turn = turn
+        raise
 
 
 def output_schema(shape: OutputShape) -> dict[str, Any]:

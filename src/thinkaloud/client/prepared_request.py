@@ -4,9 +4,9 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
@@ -19,6 +19,7 @@ from thinkaloud.core.canon.requests import (
     ContextMode,
     File,
     Image,
+    OnUnavailable,
     OutputFormat,
     Request,
     RequestOptions,
@@ -74,6 +75,42 @@ class Options(RequestOptions, frozen=True, kw_only=True):
     def shape(self) -> OutputShape | None:
         """The shape of the answer, as a class or as a JSON Schema."""
         return self.output_schema if self.output is None else self.output
+
+
+class CommonOptions(TypedDict, total=False):
+    """Options of a request by name, for functions that take them directly. They are those of `Options`."""
+
+    temperature: float | None
+    top_p: float | None
+    stop: Sequence[str]
+    seed: int | None
+    parallel_tool_calls: bool | None
+    extra: dict[str, Any]
+    on_thinking_unavailable: OnUnavailable
+    max_tokens: int | None
+    tool_choice: str
+    output_schema: dict[str, Any] | None
+    context_mode: ContextMode | None
+    cache: bool
+    catalog: Catalog | None
+    client: "Client | None"
+
+
+class AskOptions(CommonOptions, total=False):
+    """What `ask` and `stream` take besides."""
+
+    system: str
+    tools: Sequence[ToolDefinition]
+    images: Sequence[Image]
+    files: Sequence[str | Path | File]
+    stream: bool
+    unsupported: UnsupportedThoughts
+
+
+def with_options(options: Options | None, chosen: Mapping[str, Any]) -> Options:
+    """Return the options with those that were passed by name. Raises `TypeError` for a name that is none."""
+    lists = {name: tuple(value) for name, value in chosen.items() if isinstance(value, list)}
+    return msgspec.structs.replace(options or Options(), **{**chosen, **lists})
 
 
 class Fallback(msgspec.Struct, frozen=True):

@@ -5,13 +5,17 @@ lines holds many. The dialect is told from the messages: thinking and tool block
 a `type` and without a role are of OpenAI's Responses API, and all others are Chat Completions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from thinkaloud.core.canon import Refused
 from thinkaloud.core.canon.requests import ToolMessage
+from thinkaloud.core.context import AnsweredTurn, Step
+from thinkaloud.core.dialects.client_request import SYSTEM_ROLES
+from thinkaloud.core.transcript import fold
 from thinkaloud.importers.json_items import Item
 from thinkaloud.importers.json_values import array, string, time_ms
 from thinkaloud.importers.prompts import read_prompt, read_results, result_text
@@ -20,6 +24,7 @@ from thinkaloud.importers.source_conversation import (
     SourceContent,
     SourceConversation,
     SourceNode,
+    SourceReply,
     UnreadCounter,
 )
 
@@ -59,6 +64,36 @@ def read(items: Iterable[Item], unread: UnreadCounter) -> Iterator[SourceConvers
     if loose:
         unread.line = first_line
         yield _conversation(loose, {}, unread)
+
+
+def read_messages(messages: Sequence[Any], model: str) -> tuple[str, tuple[Step, ...]]:
+    """Return a list of messages as the system prompt and the steps of a conversation with this model.
+
+    Answers are read by their dialect, so thoughts that they carry can be sent back. What cannot be read is
+    refused: it would be missing in the conversation.
+    """
+    unread, steps, system = UnreadCounter(), list[Step](), list[str]()
+    plain = msgspec.to_builtins(list(messages))
+    others = []
+    for message in plain:
+        if string(message, "role") in SYSTEM_ROLES:
+            system.append(result_text(message.get("content"), unread))
+        else:
+            others.append(message)
+    anthropic = any(map(_has_anthropic_block, others))
+    for content, _ in _contents(others, model, anthropic, unread):
+        if isinstance(content, SourceReply):
+            steps.append(AnsweredTurn(fold(event for event, _ in content.events)))
+        elif isinstance(content, tuple):
+            steps += content
+        elif content is not None:
+            steps.append(content)
+    if items := unread.items():
+        raise Refused(
+            "The messages have what cannot be read: {what}. Pass messages of OpenAI or Anthropic.",
+            what=", ".join(item.what for item in items),
+        )
+    return "\n\n".join(system), tuple(steps)
 
 
 def _is_message(value: Any) -> bool:

@@ -32,6 +32,9 @@ class Refused(ThinkaloudError):
 class BadOutput(ThinkaloudError):
     """The answer does not have the requested shape. The message says where."""
 
+    turn: Any = None
+    """The turn with the answer, if `ask` was to return its value."""
+
 
 class UnknownDialect(Refused):
     """No dialect has this name."""
