@@ -320,7 +320,8 @@ def _goals(plan: LoadPlan, figures: list[GatewayFigures]) -> Iterator[Goal]:
     )
     chunk_us = min(measured.many[0].chunk_us for measured in ours)
     relay_chunk_us = min(measured.many[0].chunk_us for measured in relay)
-    times = chunk_us / relay_chunk_us if relay_chunk_us else math.inf  # a few chunks may take less than a tick
+    # A few chunks may take less than a tick of the clock.
+    times = chunk_us / relay_chunk_us if relay_chunk_us else math.inf
     yield Goal(
         f"a chunk of {plan.many[0]} paced streams costs at most {MAX_CHUNK_US} µs, "
         f"and at most {MAX_CHUNK_TIMES} times bytes alone",
