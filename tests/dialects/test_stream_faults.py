@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.dialects.odd_bodies import DONE, blocks, cause, chat, ending, read, sse
 
-from thinkaloud import Reader
-from thinkaloud.core.canon import NotAResponse
+from thinkaloud import Reader, fold
+from thinkaloud.core.canon import Finish, NotAResponse, TurnEnded
+from thinkaloud.core.transcript import BlockStatus
 from thinkaloud.core.wire import Framing, sniff_framing
 
 START = sse({"choices": [{"delta": {"content": "a"}}]})
@@ -180,3 +181,26 @@ def test_body_after_a_byte_order_mark_is_not_scanned_at_every_read(monkeypatch: 
     for _ in range(100):
         reader.feed(b"x" * 64)
     assert len(scans) == 1
+
+
+class TestBreakingOff:
+    """The program stopped reading, so the turn ends as it says, unless the response was complete before."""
+
+    CANCELLED = TurnEnded(Finish.CANCELLED)
+
+    def test_open_block_is_interrupted(self) -> None:
+        reader = Reader("openai_chat")
+        turn = fold(reader.feed(START) + reader.break_off(self.CANCELLED))
+        assert (turn.answer, ending(turn)) == ("a", ("cancelled", "cancelled"))
+        assert turn.blocks[0].status is BlockStatus.INTERRUPTED
+
+    def test_complete_response_keeps_its_end(self) -> None:
+        reader = Reader("openai_chat")
+        turn = fold(reader.feed(START + END) + reader.break_off(self.CANCELLED))
+        assert ending(turn) == ("answered", "stop")
+        assert turn.blocks[0].status is BlockStatus.DONE
+
+    def test_nothing_recognised_is_a_turn_without_blocks(self) -> None:
+        reader = Reader("auto")
+        turn = fold(reader.feed(b"da") + reader.break_off(self.CANCELLED))
+        assert (turn.blocks, ending(turn)[0]) == ([], "cancelled")

@@ -6,6 +6,7 @@ import pytest
 from tests.dialects.test_pieces import EVENTS
 
 from thinkaloud import Refused, ToolMessage, Turn, read
+from thinkaloud.core.export.messages import write_messages
 
 
 def called_turn() -> Turn:
@@ -36,3 +37,10 @@ def test_wrong_results_and_providers_are_refused() -> None:
         turn.to_messages("anthropic", results=[ToolMessage("t2", "30")])
     with pytest.raises(Refused, match=r"Unknown provider 'antropic'. Use one of: anthropic"):
         turn.to_messages("antropic")
+
+
+def test_results_by_call_id_follow_their_calls() -> None:
+    answer, results = write_messages(called_turn(), "anthropic", results={"t1": "30 degrees"})
+    assert [part["type"] for part in answer["content"]] == ["thinking", "tool_use"]
+    (result,) = results["content"]
+    assert (result["tool_use_id"], result["type"]) == ("t1", "tool_result")

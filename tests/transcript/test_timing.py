@@ -14,6 +14,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
 )
 from thinkaloud.core.transcript import ThinkingTime, thinking_time
+from thinkaloud.core.transcript.timing import MAX_GAP_MS, ReplayTimeline
 
 Script = list[tuple[int | None, Event]]
 
@@ -130,3 +131,10 @@ def test_thinking_time_of_live_turn_is_never_approximate() -> None:
     turn = timed_turn((0, START), *thought(0, 4000, 4010))
     assert thinking_time(turn) == ThinkingTime(10)
     assert thinking_time(turn, now_ms=9000) == ThinkingTime(10)
+
+
+def test_replay_cuts_gaps_and_never_goes_back() -> None:
+    timeline = ReplayTimeline()
+    due_ms = [timeline.add(at_ms) for at_ms in (None, 100, 140, None, 140 + 2 * MAX_GAP_MS, 90, 95)]
+    cut_ms = 40 + MAX_GAP_MS
+    assert due_ms == [0, 0, 40, 40, cut_ms, cut_ms, cut_ms + 5]
