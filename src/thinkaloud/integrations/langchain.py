@@ -64,7 +64,7 @@ class ThinkaloudChat(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         request = self._request(messages, stop, kwargs, stream=False)
-        for _ in request.deltas_sync("invoke", "await model.ainvoke(...)"):
+        for _ in request.deltas_sync():
             pass
         return _whole(request)
 
@@ -88,7 +88,7 @@ class ThinkaloudChat(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         request = self._request(messages, stop, kwargs, stream=True)
-        for delta in request.deltas_sync("stream", "async for chunk in model.astream(...)"):
+        for delta in request.deltas_sync():
             yield _chunk(request.turn, delta)
         yield _last_chunk(request)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.client.api import entries, refuse_in_loop, step_through
+from thinkaloud.client.api import entries
 from thinkaloud.client.prepared_request import Options, prepare, require_key
+from thinkaloud.client.sync import step_through
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import (
     BlockGrew,
@@ -57,9 +58,8 @@ class FrameworkRequest:
                 if delta := _delta(self.turn, entry.event):
                     yield delta
 
-    def deltas_sync(self, function: str, instead: str) -> Generator[Delta, None, None]:
-        """Yield the same, blocking. In a running event loop `function` is refused, and `instead` named."""
-        refuse_in_loop(function, instead, None)
+    def deltas_sync(self) -> Generator[Delta, None, None]:
+        """Yield the same, blocking, also where an event loop runs."""
         return step_through(self.deltas())
 
     @property
