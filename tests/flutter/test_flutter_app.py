@@ -99,8 +99,10 @@ class Chat:
         """Ask a question, and return its turn when it runs."""
         turns = len(self.backend.turns_by_id)
         self.type(text)
-        self.page.keyboard.press("Enter")
-        self.screen.wait_until(lambda: len(self.backend.turns_by_id) > turns)
+        while len(self.backend.turns_by_id) == turns:  # like typed words, a key may come before the focus
+            self.page.locator("textarea").first.focus()
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_timeout(50)
         self.wait_for(text)
         return self.backend.last_turn()
 

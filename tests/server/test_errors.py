@@ -20,6 +20,9 @@ from thinkaloud.gateway.store.engine.database import NotSaved
 
 ErrorType = TypeVar("ErrorType", bound=Exception)
 
+# Migrations are run, not imported; an integration needs its framework.
+NOT_OF_THE_GATEWAY = ("thinkaloud.gateway.store.migrations.", "thinkaloud.integrations.")
+
 CODES = {
     "BadCatalog": (422, "bad_catalog"),
     "BadRequest": (400, "bad_request"),
@@ -74,7 +77,7 @@ PROVIDER_CODES = {
 def subclasses(root: type[ErrorType]) -> dict[str, type[ErrorType]]:
     """The class and all its subclasses in the package, by name."""
     for module in pkgutil.walk_packages(thinkaloud.__path__, "thinkaloud."):
-        if not module.name.endswith("__main__") and ".migrations" not in module.name:
+        if not module.name.endswith("__main__") and not module.name.startswith(NOT_OF_THE_GATEWAY):
             importlib.import_module(module.name)
     classes: dict[str, type[ErrorType]] = {}
     pending = [root]
