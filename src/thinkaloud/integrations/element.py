@@ -94,7 +94,8 @@ class EntryLines:
 class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
-    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither.
+    Text may wait for `BATCH_S`: where `waiting` says so, call `flush` by then, for the stream may pause.
+    Whatever else happened does not wait, and text before it neither.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -113,6 +114,11 @@ class EntryBatches:
             only_text &= isinstance(entry.event, BlockGrew)
         due = self._clock() - self._sent_at >= BATCH_S
         return "" if only_text and not due and self._size < BATCH_SIZE else self.flush()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether text waits for more."""
+        return bool(self._lines)
 
     def flush(self) -> str:
         """Return what waits to be sent."""
