@@ -31,7 +31,8 @@ SCRIPT = [
     {"thinking": "18 degrees.", "text": "In Lima."},
 ]
 NEXT = [{"thinking": "They ask again.", "text": "Still Lima."}]
-CASES = (
+Case = tuple[str, str, str | int]
+CASES: tuple[Case, ...] = (
     ("anthropic", "anthropic/claude-sonnet-4-5", 2048),
     ("openai-responses", "openai/gpt-5", "low"),
     ("gemini", "gemini/gemini-3-pro-preview", "high"),
@@ -39,7 +40,7 @@ CASES = (
     ("deepseek", "deepseek/deepseek-v4-pro", "high"),
 )
 """Simulators that refuse a conversation whose thoughts are missing or changed, and a model of each."""
-FOREIGN = {
+FOREIGN: dict[str, Case] = {
     "otlp": CASES[0],
     "otlp_logfire": CASES[0],
     "otlp_openinference_langchain": CASES[0],
@@ -68,7 +69,7 @@ async def converse(url: str, model: str, thinking: str | int, steps: tuple[Step,
     return await ask(prepare(context, model=model, thinking=thinking, options=options))
 
 
-async def recorded(case: tuple[str, str, str | int]) -> SessionRecord:
+async def recorded(case: Case) -> SessionRecord:
     """Hold a conversation with a tool, and return it as a session."""
     simulator, model, thinking = case
     exchanges: list[Exchange] = []
@@ -99,7 +100,7 @@ def steps_of_record(record: SessionRecord) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-async def sent_when_continued(case: tuple[str, str, str | int], record: SessionRecord) -> str:
+async def sent_when_continued(case: Case, record: SessionRecord) -> str:
     """Go on with a conversation at the strict simulator, and return what was sent to it."""
     simulator, model, thinking = case
     async with run_simulator(simulator, script=list(NEXT)) as server:
@@ -115,7 +116,7 @@ def seals_of(record: SessionRecord) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_session_is_continued_from_its_trace_with_its_thoughts(case: tuple[str, str, str | int]) -> None:
+def test_session_is_continued_from_its_trace_with_its_thoughts(case: Case) -> None:
     record = asyncio.run(recorded(case))
     data = write_otlp(record, SpanOptions(SpanContent.SEALS))
     again = imported(data)

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-import thinkaloud
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.export.record import Exchange, SessionRecord, turns_of
 from thinkaloud.core.export.span_attributes import SpanContent, Value, json_text
@@ -123,9 +122,8 @@ def _root_attributes(
 
 
 def _request(trace: str, spans: list[Span]) -> dict[str, Any]:
-    resource = {"service.name": SCOPE, "service.version": thinkaloud.__version__}
-    scope = {"name": SCOPE, "version": thinkaloud.__version__}
-    scope_spans = {"scope": scope, "spans": [_json_span(trace, span) for span in spans]}
+    resource = {"service.name": SCOPE}
+    scope_spans = {"scope": {"name": SCOPE}, "spans": [_json_span(trace, span) for span in spans]}
     return {
         "resourceSpans": [
             {"resource": {"attributes": _json_attributes(resource)}, "scopeSpans": [scope_spans]}
@@ -176,8 +174,7 @@ def encode_request(request: dict[str, Any]) -> bytes:
 
 
 def _scope_spans(scope_spans: dict[str, Any]) -> bytes:
-    scope = scope_spans["scope"]
-    head = _field(1, _field(1, scope["name"].encode()) + _field(2, scope["version"].encode()))
+    head = _field(1, _field(1, scope_spans["scope"]["name"].encode()))
     return head + b"".join(_field(2, _span(span)) for span in scope_spans["spans"])
 
 
