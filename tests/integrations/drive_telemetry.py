@@ -162,7 +162,7 @@ def open_trace(browser: Browser, url: str, project: str) -> bytes:
         page.goto(f"{url}/projects/{project}/traces")
         page.get_by_role("link", name="invoke_agent").first.click()
         page.get_by_text(FIRST_REPLY).first.click()
-        expect(page.get_by_text(THOUGHT).first).to_be_visible()
+        expect(page.get_by_text(THOUGHT).filter(visible=True).first).to_be_visible()
         expect(page.get_by_text("execute_tool get_tides").first).to_be_visible()
         picture = page.screenshot()
         assert not [address for address in asked if not address.startswith((url, "data:", "blob:"))]

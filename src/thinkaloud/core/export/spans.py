@@ -38,8 +38,8 @@ from thinkaloud.core.export.span_attributes import (
 from thinkaloud.core.transcript import CALL_KINDS, Block, Ending, Reply, Turn, fold_entries
 
 _FAILED_ENDINGS = (Ending.FAILED, Ending.CUT_OFF)
-_FIRST_DATE_MS = 10**11
-"""March 1973. Times before it count from another moment than 1970, so they are no dates."""
+_DATES_MS = range(10**11, 10**13)
+"""From 1973 to 2286. Other times count from another moment than 1970, so they are no dates."""
 TURN = "turn"
 """The path of the span of the turn itself."""
 
@@ -346,13 +346,13 @@ def _latest(times: Sequence[int | None]) -> int | None:
 
 
 def _date(at_ms: int | None) -> int | None:
-    return at_ms if at_ms is not None and at_ms >= _FIRST_DATE_MS else None
+    return at_ms if at_ms is not None and at_ms in _DATES_MS else None
 
 
 def _reasoning_ms(blocks: Iterable[Block]) -> int | None:
     """Return how long these blocks were thought about, or None if no duration is known."""
     durations = [block.duration_ms for block in blocks if block.kind is Kind.REASONING]
-    known = [ms for ms in durations if ms is not None]
+    known = [ms for ms in durations if ms is not None and ms >= 0]  # a clock may have gone back
     return sum(known) if known else None
 
 
