@@ -12,8 +12,6 @@ from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING, Any
 
 from thinkaloud.core.canon import (
-    BlockGrew,
-    BlockStarted,
     Entry,
     Event,
     Finish,
@@ -26,7 +24,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.dialects import AUTO, Reader
 from thinkaloud.core.export.markdown_format import readable
-from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.transcript import Delta, Turn, apply, delta_of
 from thinkaloud.core.view import notice
 from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.core.wire import readable as is_readable
@@ -120,11 +118,8 @@ class Following:
         for event in events:
             apply(turn, Entry(turn.seq + 1, event, at_ms))
         for event in events:
-            if isinstance(event, BlockGrew):
-                block = turn.blocks[event.block]
-                yield Delta(block.kind, event.text, event.block, block.name)
-            elif isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
-                yield Delta(event.kind, "", event.block, event.name)
+            if delta := delta_of(turn, event):
+                yield delta
 
     def _break_off(self, error: BaseException) -> None:
         """End the turn, because the source failed or the program left the loop."""
