@@ -1,15 +1,15 @@
 """Follows a stream that a program already has: the deltas of its response, and the turn so far.
 
-The source is what an SDK, an HTTP library or the program itself yields; it is told by its shape. It is closed
-when the loop over it is left. If it fails, the turn ends as failed with the text so far, and the error is
-raised as it is.
+The source is what an SDK, an HTTP library or the program itself yields, also events and entries; it is told
+by its shape. It is closed when the loop over it is left. If it fails, the turn ends as failed with the text
+so far, and the error is raised as it is.
 """
 
 import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing
+from typing import TYPE_CHECKING, Any, get_args
 
 from thinkaloud.core.canon import (
     Entry,
@@ -25,6 +25,7 @@ from thinkaloud.core.canon import (
 from thinkaloud.core.dialects import AUTO, Reader
 from thinkaloud.core.export.markdown_format import readable
 from thinkaloud.core.transcript import Delta, Turn, apply, delta_of
+from thinkaloud.core.transcript.reducer import events_to_end_turn
 from thinkaloud.core.view import notice
 from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.core.wire import readable as is_readable
@@ -35,6 +36,15 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], int]
 _TEXTS = (bytes, bytearray, memoryview, str)
+_OWN_PIECES = (Entry, *get_args(Event))
+_CUT_OFF = TurnFailed.of(
+    "cut_off",
+    Wording(
+        "The {dialect} response is incomplete: it stopped before {expected}.",
+        dialect="thinkaloud",
+        expected="turn.ended",
+    ),
+)
 
 
 def monotonic_clock() -> Clock:
@@ -82,54 +92,96 @@ class Following:
         self._reader = reader
         self._clock = clock
         self._left = False
+        self._made_of_events = False
         self.turn = Turn()
+        self.unread: list[Entry] = []
+        """The entries that ended the turn because the loop over `entries` was left before its end."""
 
     def __iter__(self) -> Generator[Delta, None, None]:
+        with closing(self.entries()) as batches:
+            for batch in batches:
+                yield from self._deltas(batch)
+
+    async def __aiter__(self) -> AsyncGenerator[Delta, None]:
+        async with aclosing(self.entries_async()) as batches:
+            async for batch in batches:
+                for delta in self._deltas(batch):
+                    yield delta
+
+    def entries(self) -> Generator[list[Entry], None, None]:
+        """Iterate over entries instead of deltas: those that each piece of the source adds to the turn.
+
+        Where the source fails, those that end the turn come before its error is raised.
+        """
         if self._left:
             return
         self._left = True
         with ExitStack() as stack:
             try:
                 for piece in _pieces(self._source, stack):
-                    yield from self._append(self._reader.feed(piece))
-                yield from self._append(self._reader.close())
+                    yield self._read(piece)
+                yield self._close()
+            except GeneratorExit as left:
+                self.unread = self._break_off(left)
+                raise
             except BaseException as error:
-                self._break_off(error)
+                yield self._break_off(error)
                 raise
 
-    async def __aiter__(self) -> AsyncGenerator[Delta, None]:
+    async def entries_async(self) -> AsyncGenerator[list[Entry], None]:
+        """Iterate like `entries`, with `async for`."""
         if self._left:
             return
         self._left = True
         async with AsyncExitStack() as stack:
             try:
                 async for piece in await _async_pieces(self._source, stack):
-                    for delta in self._append(self._reader.feed(piece)):
-                        yield delta
-                for delta in self._append(self._reader.close()):
-                    yield delta
+                    yield self._read(piece)
+                yield self._close()
+            except GeneratorExit as left:
+                self.unread = self._break_off(left)
+                raise
             except BaseException as error:
-                self._break_off(error)
+                yield self._break_off(error)
                 raise
 
-    def _append(self, events: list[Event]) -> Iterator[Delta]:
-        """Add events to the turn and yield what of them a program shows."""
-        turn, at_ms = self.turn, self._clock() if self._clock else None
-        for event in events:
-            apply(turn, Entry(turn.seq + 1, event, at_ms))
-        for event in events:
-            if delta := delta_of(turn, event):
-                yield delta
+    def _read(self, piece: Any) -> list[Entry]:
+        """Return what a piece of the source adds. Entries that came before are passed over."""
+        self._made_of_events = isinstance(piece, _OWN_PIECES)
+        if isinstance(piece, Entry):
+            return self._apply([piece] if piece.seq > self.turn.seq else [])
+        return self._append([piece] if self._made_of_events else self._reader.feed(piece))
 
-    def _break_off(self, error: BaseException) -> None:
+    def _close(self) -> list[Entry]:
+        if self._made_of_events:
+            return self._append(events_to_end_turn(self.turn, _CUT_OFF))
+        return self._append(self._reader.close())
+
+    def _break_off(self, error: BaseException) -> list[Entry]:
         """End the turn, because the source failed or the program left the loop."""
         end: TurnEnded | TurnFailed = TurnEnded(Finish.CANCELLED)
         if isinstance(error, Exception):
             reason = f"{type(error).__name__}: {error}"
             end = TurnFailed.of("source_failed", Wording("The stream failed: {reason}", reason=reason))
-        if self.turn.live:
-            for _ in self._append(self._reader.break_off(end)):
-                pass
+        if self._made_of_events:
+            return self._append(events_to_end_turn(self.turn, end))
+        return self._append(self._reader.break_off(end)) if self.turn.live else []
+
+    def _append(self, events: list[Event]) -> list[Entry]:
+        """Stamp events and add them to the turn."""
+        at_ms = self._clock() if self._clock else None
+        return self._apply([Entry(seq, event, at_ms) for seq, event in enumerate(events, self.turn.seq + 1)])
+
+    def _apply(self, entries: list[Entry]) -> list[Entry]:
+        for entry in entries:
+            apply(self.turn, entry)
+        return entries
+
+    def _deltas(self, entries: list[Entry]) -> Iterator[Delta]:
+        """Yield what of these entries a program shows."""
+        for entry in entries:
+            if delta := delta_of(self.turn, entry.event):
+                yield delta
 
 
 def _pieces(source: Any, stack: ExitStack) -> Iterable[object]:
