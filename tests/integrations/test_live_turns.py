@@ -496,7 +496,7 @@ def test_turns_are_forgotten_by_time_and_number() -> None:
     for answer in (first, second):
         assert read_all(answer)
     wait_until(lambda: ask(turns, None, second.headers[TURN_HEADER]).status == 404)
-    kept = LiveTurns(LiveLimits(kept=2, running=2))
+    kept = LiveTurns(LiveLimits(kept=2))
     ids = []
     for _ in range(3):
         answer = ask(kept, chunks)
