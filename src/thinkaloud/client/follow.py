@@ -1,17 +1,15 @@
 """Follows a stream that a program already has: the deltas of its response, and the turn so far.
 
-The source is what an SDK, an HTTP library or the program itself yields; it is told by its shape. It is closed
-when the loop over it is left. If it fails, the turn ends as failed with the text so far, and the error is
-raised as it is.
+The source is what an SDK, an HTTP library or the program itself yields, also events and entries; it is told
+by its shape. It is closed when the loop over it is left. If it fails, the turn ends as failed with the text
+so far, and the error is raised as it is.
 """
 
 import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing
+from typing import TYPE_CHECKING, Any, get_args
 
 from thinkaloud.core.canon import (
     BlockGrew,
@@ -28,7 +26,8 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.dialects import AUTO, Reader
 from thinkaloud.core.export.markdown_format import readable
-from thinkaloud.core.transcript import Delta, Turn, apply, events_to_end_turn
+from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.transcript.reducer import events_to_end_turn
 from thinkaloud.core.view import notice
 from thinkaloud.core.view.labels import TOOL_ICON
 from thinkaloud.core.wire import readable as is_readable
@@ -39,6 +38,15 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], int]
 _TEXTS = (bytes, bytearray, memoryview, str)
+_OWN_PIECES = (Entry, *get_args(Event))
+_CUT_OFF = TurnFailed.of(
+    "cut_off",
+    Wording(
+        "The {dialect} response is incomplete: it stopped before {expected}.",
+        dialect="thinkaloud",
+        expected="turn.ended",
+    ),
+)
 
 
 def monotonic_clock() -> Clock:
@@ -89,33 +97,55 @@ class Following:
         self._reader = reader
         self._clock = clock
         self._left = False
-        self._own_events = False
+        self._made_of_events = False
         self.turn = Turn()
+        self.unread: list[Entry] = []
+        """The entries that ended the turn because the loop over `entries` was left before its end."""
 
     def __iter__(self) -> Generator[Delta, None, None]:
+        with closing(self.entries()) as batches:
+            for batch in batches:
+                yield from self._deltas(batch)
+
+    async def __aiter__(self) -> AsyncGenerator[Delta, None]:
+        async with aclosing(self.entries_async()) as batches:
+            async for batch in batches:
+                for delta in self._deltas(batch):
+                    yield delta
+
+    def entries(self) -> Generator[list[Entry], None, None]:
+        """Iterate over entries instead of deltas: those that each piece of the source adds to the turn.
+
+        Where the source fails, those that end the turn come before its error is raised.
+        """
         if self._left:
             return
         with ExitStack() as stack:
             try:
                 for piece in self.open(stack):
-                    yield from self._deltas(self.feed(piece))
-                yield from self._deltas(self.close())
+                    yield self.feed(piece)
+                yield self.close()
+            except GeneratorExit as left:
+                self.unread = self.break_off(_end_by(left))
+                raise
             except BaseException as error:
-                self.break_off(_end_by(error))
+                yield self.break_off(_end_by(error))
                 raise
 
-    async def __aiter__(self) -> AsyncGenerator[Delta, None]:
+    async def entries_async(self) -> AsyncGenerator[list[Entry], None]:
+        """Iterate like `entries`, with `async for`."""
         if self._left:
             return
         async with AsyncExitStack() as stack:
             try:
                 async for piece in await self.open_async(stack):
-                    for delta in self._deltas(self.feed(piece)):
-                        yield delta
-                for delta in self._deltas(self.close()):
-                    yield delta
+                    yield self.feed(piece)
+                yield self.close()
+            except GeneratorExit as left:
+                self.unread = self.break_off(_end_by(left))
+                raise
             except BaseException as error:
-                self.break_off(_end_by(error))
+                yield self.break_off(_end_by(error))
                 raise
 
     def open(self, stack: ExitStack) -> Iterable[object]:
@@ -130,27 +160,24 @@ class Following:
         self._left = True
         return await _async_pieces(self._source, stack)
 
-    def feed(self, piece: object) -> list[Entry]:
-        """Read a piece of the response, or an event of Thinkaloud, and return what it added to the turn."""
-        if isinstance(piece, msgspec.Struct) and isinstance(piece, Event):
-            self._own_events = True
-            return self._append([piece])
-        return self._append(self._reader.feed(piece))
+    def feed(self, piece: Any) -> list[Entry]:
+        """Return what a piece of the source adds. Entries that came before are passed over."""
+        self._made_of_events = isinstance(piece, _OWN_PIECES)
+        if isinstance(piece, Entry):
+            return self._apply([piece] if piece.seq > self.turn.seq else [])
+        return self._append([piece] if self._made_of_events else self._reader.feed(piece))
 
     def close(self) -> list[Entry]:
         """Return the last entries, after the last piece."""
-        if not self._own_events:
-            return self._append(self._reader.close())
-        cut_off = TurnFailed.of("cut_off", Wording("The stream ended before the turn did."))
-        return self._append(events_to_end_turn(self.turn, cut_off))
+        if self._made_of_events:
+            return self._append(events_to_end_turn(self.turn, _CUT_OFF))
+        return self._append(self._reader.close())
 
     def break_off(self, end: TurnEnded | TurnFailed) -> list[Entry]:
         """End the turn before its last piece, unless it was complete."""
-        if not self.turn.live:
-            return []
-        if self._own_events:
+        if self._made_of_events:
             return self._append(events_to_end_turn(self.turn, end))
-        return self._append(self._reader.break_off(end))
+        return self._append(self._reader.break_off(end)) if self.turn.live else []
 
     def refuse_second_time(self) -> None:
         """Raise `Refused` if this stream was followed before, so that nothing is left to follow."""
@@ -158,18 +185,18 @@ class Following:
             raise Refused("This stream was followed before. Follow the response of another request.")
 
     def _append(self, events: list[Event]) -> list[Entry]:
+        """Stamp events and add them to the turn."""
         at_ms = self._clock() if self._clock else None
-        entries = []
-        for event in events:
-            entry = Entry(self.turn.seq + 1, event, at_ms)
+        return self._apply([Entry(seq, event, at_ms) for seq, event in enumerate(events, self.turn.seq + 1)])
+
+    def _apply(self, entries: list[Entry]) -> list[Entry]:
+        for entry in entries:
             apply(self.turn, entry)
-            entries.append(entry)
         return entries
 
     def _deltas(self, entries: list[Entry]) -> Iterator[Delta]:
         """Yield what of these entries a program shows."""
-        for entry in entries:
-            event = entry.event
+        for event in (entry.event for entry in entries):
             if isinstance(event, BlockGrew):
                 block = self.turn.blocks[event.block]
                 yield Delta(block.kind, event.text, event.block, block.name)
