@@ -66,11 +66,15 @@ class ReplyMapper:
         """The numbers of its blocks in the turn."""
         return tuple(self._numbers.values())
 
+    def renumbered(self, grown: BlockGrew) -> BlockGrew | None:
+        """Return the event with the number that its block has in the turn; None for the text of a task."""
+        if grown.block in self._tasks:
+            return None
+        number = self._numbers[grown.block]
+        return grown if number == grown.block else BlockGrew(number, grown.text)
+
     def feed(self, event: Event, next_block: int) -> list[Event]:
         """Map one event. `next_block` is the number of a new block in the turn."""
-        if type(event) is BlockGrew and not self._tasks:  # nearly every event is this one
-            number = self._numbers[event.block]
-            return [event if number == event.block else BlockGrew(number, event.text)]
         match event:
             case BlockStarted():
                 return [self._start_block(event, next_block)]
@@ -208,10 +212,11 @@ class ReplyRunner:
         sink, turn = self._sink, self._sink.turn
         self._last_ms = at_ms = sink.now_ms()
         for original in batch.events:
+            if type(original) is BlockGrew and (grown := self._mapper.renumbered(original)):
+                sink.emit(grown, at_ms)  # nearly every event is this one
+                continue
             for event in self._mapper.feed(original, len(turn.blocks)):
-                if type(event) is BlockGrew:  # nearly every event is this one
-                    sink.emit(event, at_ms)
-                elif type(event) is TurnStarted:
+                if type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only
                         sink.emit(event, at_ms - batch.waited_ms)
                 elif not self._repeats(event):

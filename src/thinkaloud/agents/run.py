@@ -179,12 +179,14 @@ class Run:
 
     def emit(self, event: Event, at_ms: int | None = None) -> None:
         """Append an event; before an end, the last summary; afterwards, the notices of the watchers."""
-        if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
-            self.emit(line)
+        if type(event) in _ENDS:
+            if line := self._summaries.last(self.turn):
+                self.emit(line)
+            self.append(event, at_ms)
+            return
         entry = self.append(event, at_ms)
-        if type(event) not in _ENDS:
-            for notice in self._watcher.feed(self.turn, entry):
-                self.emit(notice)
+        for notice in self._watcher.feed(self.turn, entry):
+            self.emit(notice)
         if type(event) is TurnStarted and self._loop.answer_now:
             self.emit(ANSWER_NOW)
 

@@ -69,16 +69,18 @@ class TurnWatcher:
     def feed(self, turn: Turn, entry: Entry) -> list[NoticeGiven]:
         """Return the notices after this entry."""
         event = entry.event
-        self._silence.feed(turn, event, entry.at_ms)
         notices: list[NoticeGiven] = []
         if self._budget.budget is not None:
             notices = self._budget.feed(turn, event)
         if type(event) is BlockGrew:  # nearly every entry is this one
+            self._silence.end(entry.at_ms)
             loops = self._loops.get(event.block) or self._loops.setdefault(event.block, LoopWatcher())
             if new_loops := loops.feed(event.text):
                 message = Wording("The model seems to be repeating itself.")
                 notices += [NoticeGiven.of(REPEATING, message, event.block)] * new_loops
-        elif isinstance(event, BlockEnded):
+            return notices
+        self._silence.feed(turn, event, entry.at_ms)
+        if isinstance(event, BlockEnded):
             self._loops.pop(event.block, None)
         elif isinstance(event, ToolFinished):
             notices += self._calls.feed(turn, event)
@@ -275,10 +277,12 @@ class _SilenceWatcher:
         self._running_tools: dict[int, int | None] = {}
 
     def feed(self, turn: Turn, event: Event, at_ms: int | None) -> None:
-        if not isinstance(event, BlockGrew):
-            if isinstance(event, NoticeGiven | SummaryWritten):
-                return  # these do not come from the model
+        if not isinstance(event, NoticeGiven | SummaryWritten):  # these do not come from the model
             self._track_tools(turn, event)
+            self.end(at_ms)
+
+    def end(self, at_ms: int | None) -> None:
+        """Note that something has come from the model."""
         self._notice_given = False
         if at_ms is not None:
             self._last_ms = at_ms

@@ -283,7 +283,7 @@ class ResponseStream:
         self._received_s = self._loop.time()
         if data:
             data = self._check(data)
-        if self._fault is not None or response.complete:
+        if response.complete or self._fault is not None:
             self._end()
         elif response.error is not None:
             self._fault = self._break_error()

@@ -124,13 +124,10 @@ class TurnEmitter:
         """
         if not text:
             return
-        if key not in self._open_keys or self._open_keys[key] is not kind:
+        if self._open_keys.get(key) is not kind:
             self.end_block(key)
             self.start_block(key, kind, provenance=provenance)
-        if self._pending_key == key and self._pending_text:
-            self._pending_text.append(text)
-        else:
-            self.append(key, text)
+        self.append(key, text)
 
     def seal(self, key: Hashable, form: SealForm, payload: str) -> None:
         """Attach opaque data to the latest block with this key, ended or not."""

@@ -121,7 +121,7 @@ class Reader:
                 self._line_ends = None  # not made of lines
         if self._line_ends is not None:
             data = self._line_ends.restore(data)
-        self._decode(self._feed_decoder, data)
+        self._decode(self._feed_decoder if self._decoder is None else self._decoder.feed, data)
 
     def _feed_object(self, value: object) -> None:
         """Read an object as one frame. A line before it that has no end is complete."""

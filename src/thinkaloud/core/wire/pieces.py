@@ -54,6 +54,8 @@ class LineEnds:
 
     def restore(self, data: bytes) -> bytes:
         """Return the next bytes, with the line ends that are missing before and after them."""
+        if not self._unfinished and data[-1:] == LF:  # nearly every read
+            return data
         if self._unfinished and _LINE_START.match(data) and self._whole_line_before():
             data = LF + data
         line_start = max(data.rfind(LF), data.rfind(CR)) + 1

@@ -28,11 +28,16 @@ class SseDecoder:
         self._event = ""
         self._data_lines: list[bytes] = []
         self._data_bytes = 0
+        self._between_events = False
+        self._one_event_bytes = min(limits.line_bytes, limits.event_bytes)
         self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the events that these bytes complete."""
+        if self._between_events and _one_event(data) and len(data) <= self._one_event_bytes:
+            return [Frame(data[6:-2])]  # nearly every read of a stream that is paced by a model
         frames = self._parse(self._lines.feed(data))
+        self._between_events = self._lines.between_lines and not (self._data_lines or self._event)
         if self._lines.buffered_bytes > self._limits.line_bytes:
             raise WireLimitExceeded(Wording("A line"), "line_bytes", self._limits.line_bytes, frames)
         return frames
@@ -54,12 +59,12 @@ class SseDecoder:
         frames: list[Frame] = []
         max_line_bytes = self._limits.line_bytes
         for line in lines:
-            if len(line) > max_line_bytes:
-                raise WireLimitExceeded(Wording("A line"), "line_bytes", max_line_bytes, frames)
             if not line:
                 if self._data_lines:
-                    frames += self._dispatch()
+                    self._dispatch(frames)
                 self._event = ""
+            elif len(line) > max_line_bytes:
+                raise WireLimitExceeded(Wording("A line"), "line_bytes", max_line_bytes, frames)
             elif line[:5] == b"data:":
                 self._add_data(line[6:] if line[5:6] == b" " else line[5:], frames)
             elif line[:6] == b"event:":
@@ -72,12 +77,13 @@ class SseDecoder:
                 frames.append(Frame(line, STRAY_LINE))
         return frames
 
-    def _dispatch(self) -> list[Frame]:
+    def _dispatch(self, frames: list[Frame]) -> None:
         data_lines, self._data_lines = self._data_lines, []
         self._data_bytes = 0
         if len(data_lines) == 1:
-            return [Frame(data_lines[0], self._event)]
-        return [Frame(data, self._event) for data in _split_events(data_lines)]
+            frames.append(Frame(data_lines[0], self._event))
+        else:
+            frames += [Frame(data, self._event) for data in _split_events(data_lines)]
 
     def _add_data(self, data: bytes, frames: list[Frame]) -> None:
         self._data_lines.append(data)
@@ -86,6 +92,12 @@ class SseDecoder:
             raise WireLimitExceeded(Wording("An event"), "event_bytes", self._limits.event_bytes, frames)
         if len(self._data_lines) > self._limits.event_lines:
             raise WireLimitExceeded(Wording("An event"), "event_lines", self._limits.event_lines, frames)
+
+
+def _one_event(data: bytes) -> bool:
+    """Return whether these bytes are one event of one line of data, as most servers write it."""
+    one_line = data[:6] == b"data: " and data.find(b"\n") == len(data) - 2 and data[-1:] == b"\n"
+    return one_line and b"\r" not in data
 
 
 def _stray(line: bytes) -> bool:

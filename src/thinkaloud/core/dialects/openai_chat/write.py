@@ -183,7 +183,11 @@ RESPONSE_FORMAT = ResponseFormat(
     relay_rules=RelayRules(
         thought_marks=(b'"reasoning_content"',),
         # Some servers send an empty reason, or null, with every chunk.
-        end_mark=re.compile(rb'"(?:finish|stop)_reason"\s*:\s*(?:"[^"]|\d)|data:\s*\[DONE\]'),
+        end_marks=(
+            re.compile(rb'"finish_reason"\s*:\s*(?:"[^"]|\d)'),
+            re.compile(rb'"stop_reason"\s*:\s*(?:"[^"]|\d)'),
+            re.compile(rb"data:\s*\[DONE\]"),
+        ),
         foreign_marks=(b'"reasoning"', b'"reasoning_details"'),
         is_usage=_is_usage,
     ),

@@ -11,7 +11,7 @@ before its commit, but only while no other gateway can have the turn. A turn tha
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import Any
 
@@ -219,17 +219,16 @@ class _ClientResponse:
             self._deleted = True  # the end is the last line, and the client has not got it
             return []
         self._last = span.last if span.lines else self._last
-        return self._visible(decode_entries(span.lines))
+        return self._visible(list(decode_entries(span.lines)))
 
-    def _visible(self, entries: Iterable[Entry]) -> list[Entry]:
+    def _visible(self, entries: list[Entry]) -> list[Entry]:
         """Return what the client gets to know of these entries."""
-        shown = list(entries)
-        if shown and type(shown[-1].event) is TurnEnded:
-            shown[-1] = _with_failure(shown[-1])
+        if entries and type(entries[-1].event) is TurnEnded:
+            entries[-1] = _with_failure(entries[-1])
         if self._shown is ThinkingShown.ALL:
-            return shown
+            return entries
         visible: list[Entry] = []
-        for entry in shown:
+        for entry in entries:
             visible += self._filter.feed(entry)
         return visible
 

@@ -43,9 +43,10 @@ class EntryFeed:
         self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
         self._loop = asyncio.get_running_loop()
-        self._change_scheduled = False
+        self._scheduled: asyncio.Handle | None = None
         self.on_change: Callable[[], None] | None = None
-        """Called when something was added or the feed was closed: once for all that one read brings."""
+        """Called when something was added or the feed was closed: once for all that one read brings. That is
+        where its bytes come, if they do, and else with the next round of the event loop."""
         self._timer = StallTimer(self._wake)
         self._finished = asyncio.Event()
         self._saved_state: TurnState | None = None
@@ -76,7 +77,7 @@ class EntryFeed:
             self._wake()
         if not self.closed:
             self._entries.append(entry)
-            if not self._change_scheduled:
+            if self._scheduled is None:
                 self._wake()
 
     def append_bytes(self, data: bytes, *, ended: bool) -> None:
@@ -85,8 +86,9 @@ class EntryFeed:
             self._data.append(data)
             self._data_bytes += len(data)
             self._ended = ended
-            if not self._change_scheduled:
-                self._wake()
+            if self._scheduled is not None:
+                self._scheduled.cancel()
+            self._tell()
 
     def finish(self, saved_state: TurnState | None) -> None:
         """Take no more entries: the turn is saved with this state, or lost. The first call counts."""
@@ -131,13 +133,12 @@ class EntryFeed:
 
     def _wake(self) -> None:
         if self.on_change is not None:
-            self._change_scheduled = True
-            self._loop.call_soon(self._tell)
+            self._scheduled = self._loop.call_soon(self._tell)
         else:
             self._wake_waiter()
 
     def _tell(self) -> None:
-        self._change_scheduled = False
+        self._scheduled = None
         if self.on_change is not None:
             self.on_change()
         else:  # who has waited for changes waits for the next entries now
