@@ -6,6 +6,7 @@ as without an agent. Every other reply ends with `ReplyEnded`, also after a fail
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -160,14 +161,16 @@ class EventSink(Protocol):
     def turn(self) -> Turn:
         """The turn so far."""
 
-    def now_ms(self) -> int:
-        """The time on the run's clock."""
+    @property
+    def now_ms(self) -> Callable[[], int]:
+        """Returns the time on the run's clock."""
 
     def emit(self, event: Event, at_ms: int | None = None) -> None:
         """Stamp an event and append it to the turn."""
 
-    def pass_on(self, data: bytes, *, ended: bool) -> None:
-        """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
+    @property
+    def pass_on(self) -> Callable[..., None]:
+        """Passes on the bytes of a read, after their events. `ended`: the end of the response is in them."""
 
     async def send(self, prepared: PreparedRequest, sink: BatchSink) -> None:
         """Send a request and pass the events of its response to `sink` as they arrive, to the end."""
@@ -221,9 +224,10 @@ class ReplyRunner:
                         sink.emit(event, at_ms - batch.waited_ms)
                 elif not self._repeats(event):
                     sink.emit(event, at_ms)
-        ended = self._mapper.end is not None
-        if self._parent is None and (batch.data or ended):
-            sink.pass_on(batch.data, ended=ended)
+        if self._parent is None:
+            sink.pass_on(batch.data, ended=self._mapper.end is not None)
+        else:
+            sink.pass_on(b"", ended=False)
 
     def _repeats(self, event: Event) -> bool:
         """Whether the turn has it already: counts of a later reply are its own, and a note is given once."""

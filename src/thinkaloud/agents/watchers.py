@@ -73,7 +73,9 @@ class TurnWatcher:
         if self._budget.budget is not None:
             notices = self._budget.feed(turn, event)
         if type(event) is BlockGrew:  # nearly every entry is this one
-            self._silence.end(entry.at_ms)
+            self._silence.notice_given = False
+            if entry.at_ms is not None:
+                self._silence.last_ms = entry.at_ms
             loops = self._loops.get(event.block) or self._loops.setdefault(event.block, LoopWatcher())
             if new_loops := loops.feed(event.text):
                 message = Wording("The model seems to be repeating itself.")
@@ -271,21 +273,17 @@ class _SilenceWatcher:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._last_ms: int | None = None
-        self._notice_given = False
+        self.last_ms: int | None = None
+        self.notice_given = False
         self._ended = False
         self._running_tools: dict[int, int | None] = {}
 
     def feed(self, turn: Turn, event: Event, at_ms: int | None) -> None:
         if not isinstance(event, NoticeGiven | SummaryWritten):  # these do not come from the model
             self._track_tools(turn, event)
-            self.end(at_ms)
-
-    def end(self, at_ms: int | None) -> None:
-        """Note that something has come from the model."""
-        self._notice_given = False
-        if at_ms is not None:
-            self._last_ms = at_ms
+            self.notice_given = False
+            if at_ms is not None:
+                self.last_ms = at_ms
 
     def _track_tools(self, turn: Turn, event: Event) -> None:
         match event:
@@ -306,16 +304,16 @@ class _SilenceWatcher:
                 self._ended = True
 
     def notice(self, now_ms: int) -> NoticeGiven | None:
-        if self._last_ms is None:
-            self._last_ms = now_ms
+        if self.last_ms is None:
+            self.last_ms = now_ms
         if (
             self._ended
-            or self._notice_given
+            or self.notice_given
             or self._running_tools
-            or now_ms - self._last_ms < 1000 * self._seconds
+            or now_ms - self.last_ms < 1000 * self._seconds
         ):
             return None
-        self._notice_given = True
+        self.notice_given = True
         return NoticeGiven.of(
             SILENT,
             Wording("Nothing has come from the model for {seconds} seconds.", seconds=f"{self._seconds:g}"),

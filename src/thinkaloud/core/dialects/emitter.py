@@ -114,6 +114,17 @@ class TurnEmitter:
             self._pending_key = key
             self._pending_text.append(text)
 
+    def grow(self, key: Hashable, kind: Kind, text: str) -> bool:
+        """Append text to the open block of this key and kind; False if there is none."""
+        if self._open_keys.get(key) is not kind:
+            return False
+        if text:
+            if self._pending_text and self._pending_key != key:
+                self._flush_text()
+            self._pending_key = key
+            self._pending_text.append(text)
+        return True
+
     def append_or_start(
         self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN
     ) -> None:
@@ -122,12 +133,10 @@ class TurnEmitter:
         Text of another kind than the open block's starts a block of its own, so that a provider that gives
         two blocks the same key never mixes thought and answer.
         """
-        if not text:
-            return
-        if self._open_keys.get(key) is not kind:
+        if text and not self.grow(key, kind, text):
             self.end_block(key)
             self.start_block(key, kind, provenance=provenance)
-        self.append(key, text)
+            self.append(key, text)
 
     def seal(self, key: Hashable, form: SealForm, payload: str) -> None:
         """Attach opaque data to the latest block with this key, ended or not."""
@@ -231,7 +240,8 @@ class TurnEmitter:
 
     def drain(self) -> list[Event]:
         """Return the events since the last call."""
-        self._flush_text()
+        if self._pending_text:
+            self._flush_text()
         events, self._events = self._events, []
         return events
 

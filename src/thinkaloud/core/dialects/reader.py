@@ -54,6 +54,7 @@ from thinkaloud.core.wire import (
     sniff_framing,
     valid_json,
 )
+from thinkaloud.core.wire.lines import LF
 from thinkaloud.core.wire.sse import DONE
 
 Piece = bytes | bytearray | memoryview | str | Mapping[str, Any] | object
@@ -119,8 +120,9 @@ class Reader:
             self._show_first(data)
             if data[:1] == b"\0" and self._decoder is None:
                 self._line_ends = None  # not made of lines
-        if self._line_ends is not None:
-            data = self._line_ends.restore(data)
+        line_ends = self._line_ends
+        if line_ends is not None and (line_ends.unfinished or data[-1:] != LF):
+            data = line_ends.restore(data)
         self._decode(self._feed_decoder if self._decoder is None else self._decoder.feed, data)
 
     def _feed_object(self, value: object) -> None:

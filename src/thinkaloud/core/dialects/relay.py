@@ -80,12 +80,13 @@ class ByteRelay:
         if self._drops_usage and UsageReported in kinds:
             held = held[: self._frame_start] + self._without_usage(bytes(held[self._frame_start :]))
             new_start = self._frame_start
-        frames_end = self._find_frames_end(held, new_start)
+        frames_end = len(held)
+        if not held.endswith(self._rules.framing.ends):
+            frames_end = self._find_frames_end(held, new_start)
         # A large frame comes in many pieces, so it is searched only when it is complete. Events are a sign of
         # that too: a reader need not wait for the last byte of \r\n\r\n.
         search_end = len(held) if events else frames_end
-        if not self.ending:
-            self.ending = ended or any(mark.search(held, 0, search_end) for mark in self._rules.end_marks)
+        self.ending = self.ending or ended or self._has_end(held, search_end)
         if frames_end == len(held) and not self.ending:  # nearly every read
             frames = bytes(held)
             self._held.clear()
@@ -108,17 +109,19 @@ class ByteRelay:
         for mark in self._rules.foreign_marks:
             if held.find(mark, max(new_start - len(mark) + 1, 0)) >= 0:  # a mark may be cut in two
                 return False
-        thinks = any(type(event) is BlockStarted and event.kind is Kind.REASONING for event in started)
-        marks = self._rules.thought_marks
-        return not thinks or any(held.find(mark, self._frame_start) >= 0 for mark in marks)
+        for event in started:
+            if type(event) is BlockStarted and event.kind is Kind.REASONING:
+                return any(held.find(mark, self._frame_start) >= 0 for mark in self._rules.thought_marks)
+        return True
+
+    def _has_end(self, held: bytes | bytearray, search_end: int) -> bool:
+        """Return whether there is the end of the answer before this place."""
+        return any(mark.search(held, 0, search_end) for mark in self._rules.end_marks)
 
     def _find_frames_end(self, held: bytes | bytearray, new_start: int) -> int:
         """Return where the last complete frame ends."""
-        ends = self._rules.framing.ends
-        if held.endswith(ends):
-            return len(held)
         frames_end = self._frame_start
-        for end in ends:
+        for end in self._rules.framing.ends:
             place = held.rfind(end, max(new_start - len(end) + 1, self._frame_start))
             if place >= 0:
                 frames_end = max(frames_end, place + len(end))

@@ -34,8 +34,10 @@ class SseDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the events that these bytes complete."""
-        if self._between_events and _one_event(data) and len(data) <= self._one_event_bytes:
-            return [Frame(data[6:-2])]  # nearly every read of a stream that is paced by a model
+        if self._between_events and data[:6] == b"data: " and data[-2:] == b"\n\n":
+            one_line = data.find(b"\n") == len(data) - 2 and b"\r" not in data
+            if one_line and len(data) <= self._one_event_bytes:  # nearly every read
+                return [Frame(data[6:-2])]
         frames = self._parse(self._lines.feed(data))
         self._between_events = self._lines.between_lines and not (self._data_lines or self._event)
         if self._lines.buffered_bytes > self._limits.line_bytes:
@@ -92,12 +94,6 @@ class SseDecoder:
             raise WireLimitExceeded(Wording("An event"), "event_bytes", self._limits.event_bytes, frames)
         if len(self._data_lines) > self._limits.event_lines:
             raise WireLimitExceeded(Wording("An event"), "event_lines", self._limits.event_lines, frames)
-
-
-def _one_event(data: bytes) -> bool:
-    """Return whether these bytes are one event of one line of data, as most servers write it."""
-    one_line = data[:6] == b"data: " and data.find(b"\n") == len(data) - 2 and data[-1:] == b"\n"
-    return one_line and b"\r" not in data
 
 
 def _stray(line: bytes) -> bool:

@@ -192,7 +192,10 @@ class Reader:
             self._append_content(text, None)
         else:
             self._chat_message.append_text(field, text)
-            self._append_reasoning(field, text)
+            if field == self._reasoning_source and self._tags_disabled:
+                self._emit_reasoning(text, Provenance.UNKNOWN)
+            else:
+                self._append_reasoning(field, text)
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
@@ -313,9 +316,6 @@ class Reader:
         """Emit reasoning text, unless a place that is trusted as much or more has sent some before."""
         if not text:
             return
-        if source == self._reasoning_source and self._tags_disabled:  # nearly every text
-            self._emit_reasoning(text, provenance)
-            return
         if not self._reasoning_source and self._tagged_text.thought_begun:
             self._reasoning_source = _TAGS_SOURCE
         blank = text.isspace()
@@ -341,9 +341,9 @@ class Reader:
 
     def _emit_reasoning(self, text: str, provenance: Provenance) -> None:
         self._reasoning_seen = self._reasoning_seen or not text.isspace()
-        if not self._emitter.has_open(self._reasoning_key):
+        if not self._emitter.grow(self._reasoning_key, Kind.REASONING, text):
             self._emitter.end_all_blocks()
-        self._emitter.append_or_start(self._reasoning_key, Kind.REASONING, text, provenance)
+            self._emitter.append_or_start(self._reasoning_key, Kind.REASONING, text, provenance)
         self._reasoning_pieces.append(text)
 
     def _hold_reasoning(self, source: str, text: str, provenance: Provenance) -> None:

@@ -76,7 +76,9 @@ class StreamBody:
         if self._waiting:
             entries = self._waiting + entries
             self._waiting = []
-        events = [entry.event for entry in entries]
+        events: list[Event] = []
+        for entry in entries:
+            events.append(entry.event)
         kinds = set(map(type, events))
         self.live = kinds.isdisjoint(_ENDS)
         if self._relay is None:

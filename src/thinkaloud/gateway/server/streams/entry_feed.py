@@ -7,10 +7,11 @@ tells whether the turn is stored as it ended, because only then the end may be s
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from thinkaloud.client.response import StallTimer
-from thinkaloud.core.canon import Entry
+from thinkaloud.core.canon import BlockGrew, Entry
 from thinkaloud.gateway.store.rows import TurnState
 
 MAX_WAITING_ENTRIES = 1_000
@@ -18,7 +19,7 @@ MAX_WAITING_ENTRIES = 1_000
 MAX_WAITING_BYTES = 1024 * 1024
 
 
-class FeedBatch(NamedTuple):
+class FeedBatch(msgspec.Struct, frozen=True):
     """Entries, and the bytes of the provider that they were read from."""
 
     entries: list[Entry]
@@ -77,18 +78,21 @@ class EntryFeed:
             self._wake()
         if not self.closed:
             self._entries.append(entry)
-            if self._scheduled is None:
+            # Text comes from a read, so its bytes follow.
+            if self._scheduled is None and not (self.with_bytes and type(entry.event) is BlockGrew):
                 self._wake()
 
     def append_bytes(self, data: bytes, *, ended: bool) -> None:
         """Add the bytes that the entries before were read from, unless the feed is closed."""
-        if not self.closed:
+        if self.closed:
+            return
+        if data or ended:
             self._data.append(data)
             self._data_bytes += len(data)
             self._ended = ended
-            if self._scheduled is not None:
-                self._scheduled.cancel()
-            self._tell()
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+        self._tell()
 
     def finish(self, saved_state: TurnState | None) -> None:
         """Take no more entries: the turn is saved with this state, or lost. The first call counts."""

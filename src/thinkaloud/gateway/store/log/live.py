@@ -158,7 +158,7 @@ class LiveLog:
         self.published = first + len(lines) - 1
         if self.published > self.saved:
             self.move(LogEvent.SHOWN)
-        elif self.state is LogState.IN_FLIGHT and self.published == self.drained:
+        elif self.state is LogState.IN_FLIGHT and self.published == self.last - len(self._pending):
             self.move(LogEvent.PUBLISHED)
         while self._cached_bytes > cached_bytes and len(self._cached) > 1:
             oldest, old_lines, size = self._cached[0]
@@ -167,7 +167,8 @@ class LiveLog:
             self._cached.popleft()
             self._cached_bytes -= size
             self.first_cached = oldest + len(old_lines)
-        self.notify()
+        if self._waiters:
+            self.notify()
 
     def span(self, after: int, *, saved: bool) -> LogSpan:
         """Return the cached entries after this number."""
