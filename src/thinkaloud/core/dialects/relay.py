@@ -43,6 +43,8 @@ class RelayRules(NamedTuple):
     framing: StreamFraming = EVENTS
     is_usage: Callable[[bytes], bool] | None = None
     """Whether a frame has only the counts, in a dialect where clients get those only if they ask for them."""
+    usage_mark: bytes = b""
+    """Every such frame has these bytes, and few others do."""
 
 
 class ByteRelay:
@@ -128,7 +130,9 @@ class ByteRelay:
         return frames_end
 
     def _without_usage(self, data: bytes) -> bytes:
-        is_usage = self._rules.is_usage
+        is_usage, mark = self._rules.is_usage, self._rules.usage_mark
         assert is_usage is not None
+        if mark not in data:
+            return data
         end = next((end for end in self._rules.framing.ends if end in data), b"\n\n")
-        return end.join(frame for frame in data.split(end) if not is_usage(frame))
+        return end.join([frame for frame in data.split(end) if mark not in frame or not is_usage(frame)])

@@ -168,8 +168,6 @@ _usage_decoder = msgspec.json.Decoder(_UsageChunk)
 
 def _is_usage(frame: bytes) -> bool:
     """Return whether a chunk has counts and no choice. Clients that did not ask for it may fail on it."""
-    if b"[]" not in frame:
-        return False
     try:
         return not _usage_decoder.decode(frame.strip().removeprefix(b"data:")).choices
     except msgspec.MsgspecError:
@@ -190,5 +188,6 @@ RESPONSE_FORMAT = ResponseFormat(
         ),
         foreign_marks=(b'"reasoning"', b'"reasoning_details"'),
         is_usage=_is_usage,
+        usage_mark=b"[]",
     ),
 )
