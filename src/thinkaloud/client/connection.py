@@ -270,6 +270,8 @@ class ConnectionPool:
 
     async def acquire(self, origin: Origin) -> HttpConnection:
         """Return a connection to an origin. If there are too many, wait until one is free."""
+        if connection := self._take_idle(origin):  # mostly, and a time-out costs more than this
+            return connection
         try:
             async with asyncio.timeout(self._connect_s):
                 while True:

@@ -108,6 +108,8 @@ class EntryFeed:
 
     async def wait_until_finished(self, timeout_s: float | None = None) -> bool:
         """Wait until the turn is saved or lost; False if the time is over first."""
+        if self._finished.is_set():
+            return True
         try:
             async with asyncio.timeout(timeout_s):
                 await self._finished.wait()
