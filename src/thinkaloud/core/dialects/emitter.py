@@ -32,6 +32,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.canon.events import MAX_NUMBER
 from thinkaloud.core.dialects.lenient import OddFields
+from thinkaloud.core.dialects.text_frame import TextFrame
 
 ODD_FIELD = "odd_field"
 """The code of the notice about a field of the wrong type."""
@@ -53,6 +54,8 @@ class TurnEmitter:
         self._pending_key: Hashable = None
         self._pending_text: list[str] = []
         self.odd_fields = OddFields()
+        self.text_frame: TextFrame | None = None
+        """Reads most frames of a stream, in a dialect that has it."""
         self._fault: tuple[str, Wording] | None = None
         self.whole_body = False
         """Whether the response is one JSON value, to which nothing can be missing; known at its end."""

@@ -6,6 +6,7 @@ the same fields with the same values, except for this text. So it means the same
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,11 +17,16 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 
 class TextFrame:
-    """The shape of the last frame that had one text and nothing else, to read the next of this shape."""
+    """The shape of the last frame that had one text and nothing else, to read the next of this shape.
 
-    def __init__(self) -> None:
-        self.field = ""
-        """The field that has the text; empty if no shape is known."""
+    `read_texts` takes the texts of consecutive frames of this shape, with the field that has them.
+    """
+
+    def __init__(self, read_texts: Callable[[str, list[str]], None]) -> None:
+        self._read_texts = read_texts
+        self._field = ""
+        self._texts: list[str] = []
+        """What `take` has taken and `flush` passes on."""
         self._start = self._end = b""
         self._unused = 0
 
@@ -37,17 +43,25 @@ class TextFrame:
         # A name that is written with escapes could be the field that was read, and this one another.
         if b"\\" in start or b"\\" in end or _decode_string(string[1]) != text:
             return
-        self.field, self._start, self._end = field, start, end
+        self._field, self._start, self._end = field, start, end
         self._unused += 1
 
-    def read(self, data: bytes) -> str:
-        """Return the text of a frame of this shape; "" for any other frame, and for one without text."""
+    def take(self, data: bytes) -> bool:
+        """Take a frame of this shape; False for any other frame, and for one without text."""
         start, end = self._start, self._end
         if not (start and data.startswith(start) and data.endswith(end)):
-            return ""
+            return False
         try:
-            text: str = _decode_string(data[len(start) : len(data) - len(end)])
+            text = _decode_string(data[len(start) : len(data) - len(end)])
         except msgspec.MsgspecError:  # a string that ends earlier, so other fields follow, or a broken one
-            return ""
-        self._unused = 0
-        return text
+            return False
+        if text:
+            self._texts.append(text)
+            self._unused = 0
+        return bool(text)
+
+    def flush(self) -> None:
+        """Read what was taken. Call it before another frame is read, and at the end of the frames."""
+        if self._texts:
+            texts, self._texts = self._texts, []
+            self._read_texts(self._field, texts)

@@ -157,13 +157,10 @@ class Reader:
         self._refused = False
         self._whole_message = ABSENT
         self._chat_message = ChatMessage()
-        self._text_frame = TextFrame()
+        self._text_frame = emitter.text_frame = TextFrame(self._read_texts)
 
     def feed(self, frame: Frame) -> None:
         """Read one chunk, the whole completion, or `[DONE]`."""
-        if text := self._text_frame.read(frame.data):  # nearly every chunk
-            self._read_text(self._text_frame.field, text)
-            return
         if frame.data == b"[DONE]":
             self.close()
             return
@@ -186,16 +183,18 @@ class Reader:
         elif (content := _only_text(chunk)) and not self._odd_fields.found:
             self._text_frame.learn(frame.data, *content)
 
-    def _read_text(self, field: str, text: str) -> None:
-        """Read a delta that has this text and nothing else."""
-        if field == "content":
-            self._append_content(text, None)
-        else:
+    def _read_texts(self, field: str, texts: list[str]) -> None:
+        """Read consecutive deltas that have one of these texts each, in this field, and nothing else."""
+        plain = self._tagged_text.plain and self._later_reasoning is None
+        if plain and field == "content":
+            self._append_content("".join(texts), None)
+        elif plain and field == self._reasoning_source:
+            text = "".join(texts)
             self._chat_message.append_text(field, text)
-            if field == self._reasoning_source and self._tags_disabled:
-                self._emit_reasoning(text, Provenance.UNKNOWN)
-            else:
-                self._append_reasoning(field, text)
+            self._emit_reasoning(text, Provenance.UNKNOWN)
+        else:
+            for text in texts:
+                self._read_message(Message(**{field: text}))
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
