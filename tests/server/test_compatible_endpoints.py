@@ -520,6 +520,7 @@ def test_continued_request_brings_results_images_and_options_to_the_model(tmp_pa
         "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}],
         "response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": closed}},
         "parallel_tool_calls": False,
+        "verbosity": "low",
         "stop": "END",
         "reasoning_effort": "medium",
     }
@@ -549,6 +550,7 @@ def test_continued_request_brings_results_images_and_options_to_the_model(tmp_pa
             assert row == {
                 "stop": ["END"],
                 "parallel_tool_calls": False,
+                "verbosity": "low",
                 "output_schema": closed,
                 "thinking": "medium",
                 "on_thinking_unavailable": "warn",

@@ -28,6 +28,7 @@ from thinkaloud.core.canon.requests import (
     ThinkingParameters,
     ThinkingSetting,
     ToolDefinition,
+    Verbosity,
     options_of,
 )
 from thinkaloud.core.catalog import (
@@ -85,6 +86,7 @@ class CommonOptions(TypedDict, total=False):
     stop: Sequence[str]
     seed: int | None
     parallel_tool_calls: bool | None
+    verbosity: Verbosity | None
     extra: dict[str, Any]
     on_thinking_unavailable: OnUnavailable
     max_tokens: int | None
