@@ -153,9 +153,14 @@ def media_type_of(content: bytes) -> str:
 
 def message_parts(attached: Iterable[File]) -> tuple[tuple[Image, ...], tuple[File, ...]]:
     """Split what is attached to a message into images and other files."""
-    files = tuple(attached)
-    images = (Image(file.media_type, file.data) for file in files if file.media_type.startswith("image/"))
-    return tuple(images), tuple(file for file in files if not file.media_type.startswith("image/"))
+    images: list[Image] = []
+    files: list[File] = []
+    for file in attached:
+        if file.media_type.startswith("image/"):
+            images.append(Image(file.media_type, file.data))
+        else:
+            files.append(file)
+    return tuple(images), tuple(files)
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
