@@ -136,7 +136,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .collected-tests .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .collected-tests .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE)) src/thinkaloud/integrations/static
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.

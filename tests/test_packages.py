@@ -25,7 +25,12 @@ from thinkaloud.cli import COMMANDS
 from thinkaloud.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
-PAGE = "thinkaloud/gateway/server/static/index.html"
+BUILT_FROM_WEB = (
+    "thinkaloud/gateway/server/static/index.html",
+    "thinkaloud/integrations/static/notebook.js",
+    "thinkaloud/integrations/static/thinking-block.js",
+)
+"""The page of the gateway, and the element's scripts for programs in Python."""
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 RECORDING = ROOT / "tests/recordings/anthropic_messages/interleaved_tools/body.sse"
 COMMANDS_TO_TRY = (
@@ -201,14 +206,14 @@ def fetched(url: str) -> str:
         return content.decode("utf-8")
 
 
-def test_the_wheel_and_the_sdist_have_the_page(packages: Path) -> None:
+def test_the_wheel_and_the_sdist_have_the_page_and_the_element(packages: Path) -> None:
     """S21: no file of the wheel runs when Python starts."""
     with ZipFile(next(packages.glob("*.whl"))) as wheel:
-        assert PAGE in wheel.namelist()
+        assert {*BUILT_FROM_WEB} <= {*wheel.namelist()}
         assert not [name for name in wheel.namelist() if name.endswith((".pth", "sitecustomize.py"))]
     with tarfile.open(next(packages.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert f"src/{PAGE}" in names
+    assert {f"src/{path}" for path in BUILT_FROM_WEB} <= names
     assert not [
         name for name in names if "node_modules" in name or name.startswith((".venv", ".ci", ".github"))
     ]

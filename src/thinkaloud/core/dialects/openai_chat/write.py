@@ -27,9 +27,9 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     openai_error,
     shown_blocks,
-    sse,
 )
 from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.wire import sse
 
 _FINISH_REASONS = {
     Finish.LENGTH: "length",
