@@ -263,7 +263,7 @@ def _check_all_known(words: Any, known: Any, location: str) -> None:
 
 def _check_known(word: str, known: Any, location: str) -> None:
     if word not in known:
-        known_names = ", ".join(name for name in known if name)
+        known_names = ", ".join(filter(None, known))
         raise BadCatalog(
             "{location} has the unknown value {word}. Use one of: {known_names}.",
             location=location,
@@ -344,12 +344,8 @@ def similar_names(catalog: Catalog, name: str) -> list[str]:
 
 
 def _exact_names(model: Model) -> set[str]:
-    provider_spellings = [spelling for spelling in model.at.values() if "*" not in spelling]
-    exact_patterns = [pattern for pattern in model.names if "*" not in pattern]
-    return {
-        word.lower()
-        for word in (model.id, *exact_patterns, *provider_spellings, *map(without_vendor, provider_spellings))
-    }
+    names = {model.id, *model.names, *model.at.values(), *map(without_vendor, model.at.values())}
+    return {name.lower() for name in names if "*" not in name}
 
 
 class ModelListing(msgspec.Struct, frozen=True):
