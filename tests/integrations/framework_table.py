@@ -1,12 +1,10 @@
 """The table of frameworks in the docs: which modules it is about, its rows, and the programs of its pages."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-ADAPTERS = ROOT / "src/thinkaloud/integrations"
-PAGES = ROOT / "docs/integrations"
+from tests.integrations.screen_table import ADAPTERS, PAGES, SERVED_MODULES, screen_modules
+
 TABLE = PAGES / "frameworks.md"
 COMMON_MODULES = ("__init__", "element", "request")
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -16,7 +14,8 @@ _COLUMNS = ("without whole", "without streamed", "with whole", "with streamed")
 
 def adapters() -> list[str]:
     """Return the names of the frameworks that have a module."""
-    return sorted(path.stem for path in ADAPTERS.glob("*.py") if path.stem not in COMMON_MODULES)
+    others = {*COMMON_MODULES, *SERVED_MODULES, *screen_modules()}
+    return sorted(path.stem for path in ADAPTERS.glob("*.py") if path.stem not in others)
 
 
 def program_of(name: str) -> str:

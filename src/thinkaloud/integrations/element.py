@@ -96,8 +96,9 @@ class EntryLines:
 class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
-    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither. Text of one
-    block that waited becomes one entry.
+    Text may wait for `BATCH_S`: where `waiting` says so, call `flush` by then, for the stream may pause.
+    Whatever else happened does not wait, and text before it neither. Text
+    of one block that waited becomes one entry.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -117,6 +118,11 @@ class EntryBatches:
             self._append(entry)
         due = self._clock() - self._sent_at >= BATCH_S
         return "" if only_text and not due and self._size < BATCH_SIZE else self.flush()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether text waits for more."""
+        return bool(self._entries or self._texts)
 
     def flush(self) -> str:
         """Return what waits to be sent."""
@@ -158,7 +164,7 @@ async def batches_async(following: Following) -> AsyncGenerator[str, None]:
         piece = asyncio.ensure_future(anext(batches))
         try:
             while True:
-                done, _ = await asyncio.wait([piece], timeout=BATCH_S)
+                done, _ = await asyncio.wait([piece], timeout=BATCH_S if waiting.waiting else None)
                 lines = waiting.add(piece.result()) if done else waiting.flush()
                 if done:
                     piece = asyncio.ensure_future(anext(batches))
