@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-ADAPTERS = ROOT / "src/thinkaloud/integrations"
-PAGES = ROOT / "docs/integrations"
+from tests.integrations.screen_table import ADAPTERS, PAGES
+
 TABLE = PAGES / "frameworks.md"
 REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
