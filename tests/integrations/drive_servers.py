@@ -1,7 +1,8 @@
 """The program of each web framework's page, as it is, in Chromium with the real element: `make integrations`.
 
 Between browser and server, a relay cuts the stream again and again. The browser must come back by itself, and
-show all of the turn, while the model is asked once.
+show all of the turn, while the model is asked once. Then the checks of `test_servers.py` run in the same
+environment, and the row of the table is written.
 """
 
 import os
@@ -12,18 +13,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.cli.environment import running_simulator
-from tests.integrations.framework_table import program_of
+from tests.integrations.framework_table import SERVERS_TABLE, program_of, write_row
 from tests.integrations.test_servers import ROOT, free_port, running
 from tests.patience import patient_context
 
 PAGES = ROOT / "docs/integrations"
-MAX_PROGRAM_LINES = 15
+CHECKS = ROOT / "tests/integrations/test_servers.py"
 SIMULATOR_URL = "http://127.0.0.1:8401"
 CUTS = 5
 THOUGHT = "Six sevens are forty-two: " + "seven and seven and seven, " * 20
@@ -88,7 +90,6 @@ def served_page(name: str, folder: Path, simulator_url: str) -> Iterator[int]:
     server, python = WEB_SERVERS[name], environment_of(name)
     program = program_of(name)
     assert SIMULATOR_URL in program
-    assert len(program.splitlines()) <= MAX_PROGRAM_LINES
     if name == "django":
         subprocess.check_call([python, "-m", "django", "startproject", "mysite", "."], cwd=folder)
     (folder / server.program).write_text(program.replace(SIMULATOR_URL, simulator_url), "utf-8")
@@ -136,3 +137,26 @@ def test_page_shows_the_whole_turn_over_cut_connections(name: str, browser: Brow
         assert relay.cuts == CUTS
         assert len(relay.last_ids) == CUTS
         assert len(simulator.requests) == 1
+    write_row(name, make_server_row(name, count_checks(name)), SERVERS_TABLE)
+
+
+def count_checks(name: str) -> int:
+    """Return how many checks a server of this framework passed; all of them must."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", name, str(CHECKS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    passed = re.search(r"^(\d+) passed", done.stdout, re.MULTILINE)
+    assert passed is not None, done.stdout
+    return int(passed[1])
+
+
+def make_server_row(name: str, checks: int) -> str:
+    """Return the row of a framework, with the versions of what is installed."""
+    title = (PAGES / f"{name}.md").read_text("utf-8").splitlines()[0].removeprefix("# ")
+    code = (
+        "import sys, importlib.metadata as m; print(', '.join(f'{p} {m.version(p)}' for p in sys.argv[1:]))"
+    )
+    python = ROOT / ".venv-frameworks" / name / "bin/python"
+    packages = WEB_SERVERS[name].packages
+    versions = subprocess.check_output([python, "-c", code, *packages], text=True).strip()
+    return f"| [{title}]({name}.md) | {versions} | {datetime.now(UTC):%Y-%m-%d} | {checks} | {CUTS} |\n"
