@@ -12,8 +12,6 @@ from contextlib import AsyncExitStack, ExitStack, aclosing, closing
 from typing import TYPE_CHECKING, Any, get_args
 
 from thinkaloud.core.canon import (
-    BlockGrew,
-    BlockStarted,
     Entry,
     Event,
     Finish,
@@ -26,7 +24,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.dialects import AUTO, Reader
 from thinkaloud.core.export.markdown_format import readable
-from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.transcript import Delta, Turn, apply, delta_of
 from thinkaloud.core.transcript.reducer import events_to_end_turn
 from thinkaloud.core.view import notice
 from thinkaloud.core.view.labels import TOOL_ICON
@@ -201,12 +199,9 @@ class Following:
 
     def _deltas(self, entries: list[Entry]) -> Iterator[Delta]:
         """Yield what of these entries a program shows."""
-        for event in (entry.event for entry in entries):
-            if isinstance(event, BlockGrew):
-                block = self.turn.blocks[event.block]
-                yield Delta(block.kind, event.text, event.block, block.name)
-            elif isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
-                yield Delta(event.kind, "", event.block, event.name)
+        for entry in entries:
+            if delta := delta_of(self.turn, entry.event):
+                yield delta
 
 
 def source_failed(reason: str | Wording) -> TurnFailed:

@@ -95,33 +95,55 @@ class EntryLines:
 class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
-    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither.
+    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither. Text of one block
+    that waited becomes one entry.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sent_at = -math.inf
-        self._lines: list[str] = []
+        self._entries: list[Entry] = []
+        self._texts: list[str] = []
+        self._block = -1
+        self._newest: Entry
         self._size = 0
 
     def add(self, entries: Iterable[Entry]) -> str:
         """Add entries, and return what is to be sent now; empty if that can wait."""
         only_text = True
         for entry in entries:
-            line = entry_lines([entry])
-            self._lines.append(line)
-            self._size += len(line)
             only_text &= isinstance(entry.event, BlockGrew)
+            self._append(entry)
         due = self._clock() - self._sent_at >= BATCH_S
         return "" if only_text and not due and self._size < BATCH_SIZE else self.flush()
 
     def flush(self) -> str:
         """Return what waits to be sent."""
-        lines = "".join(self._lines)
-        self._lines.clear()
+        self._end_text()
+        lines = entry_lines(self._entries)
+        self._entries.clear()
         self._size = 0
         self._sent_at = self._clock()
         return lines
+
+    def _append(self, entry: Entry) -> None:
+        event = entry.event
+        if not isinstance(event, BlockGrew):
+            self._end_text()
+            self._entries.append(entry)
+            return
+        if event.block != self._block:
+            self._end_text()
+        self._block, self._newest = event.block, entry
+        self._texts.append(event.text)
+        self._size += len(event.text)
+
+    def _end_text(self) -> None:
+        """Make one entry of the pieces of text that wait; it has the number and time of the last one."""
+        if self._texts:
+            grown = BlockGrew(self._block, "".join(self._texts))
+            self._entries.append(Entry(self._newest.seq, grown, self._newest.at_ms))
+            self._texts.clear()
 
 
 def followed(source: object, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Following:

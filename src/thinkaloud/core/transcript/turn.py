@@ -12,7 +12,18 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage, Wording
+from thinkaloud.core.canon import (
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    Provenance,
+    Seal,
+    Usage,
+    Wording,
+)
 from thinkaloud.core.canon.requests import Image, ToolMessage
 
 SEPARATOR = "\n\n"
@@ -261,6 +272,16 @@ class Turn(msgspec.Struct):
     def children(self, block: Block) -> list[Block]:
         """Return the blocks of an assistant call, in order."""
         return [child for child in self.blocks if child.parent == block.number]
+
+
+def delta_of(turn: Turn, event: Event) -> Delta | None:
+    """Return what a program shows of an event that was applied to the turn; None if it is nothing new."""
+    if isinstance(event, BlockGrew):
+        block = turn.blocks[event.block]
+        return Delta(block.kind, event.text, event.block, block.name)
+    if isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
+        return Delta(event.kind, "", event.block, event.name)
+    return None
 
 
 class OwnReplies:
