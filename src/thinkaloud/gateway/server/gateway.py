@@ -30,7 +30,7 @@ from thinkaloud.gateway.server.http.errors import ServiceUnavailable
 from thinkaloud.gateway.server.http.limits import GatewayLimits
 from thinkaloud.gateway.server.http.request_parts import BodyMemory, expire_scope
 from thinkaloud.gateway.server.metrics import Metrics
-from thinkaloud.gateway.server.node import GatewayNode
+from thinkaloud.gateway.server.node import GatewayNode, Phase
 from thinkaloud.gateway.server.streams.turn_stream import OpenStreams, ReaderSlots
 from thinkaloud.gateway.server.turns.commands import CommandRouter
 from thinkaloud.gateway.server.turns.preferences import PreferenceStore
@@ -131,8 +131,7 @@ class Gateway:
         self._later_writes: set[asyncio.Task[None]] = set()
         self.streams = OpenStreams()
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics, self.streams)
-        self.ready = False
-        self.stopping = False
+        self.phase = Phase.STARTING
         self.preferences = PreferenceStore(
             None if settings.config_path is None else ConfigFile(settings.config_path)
         )
@@ -167,7 +166,7 @@ class Gateway:
         """Refuse to begin anything while the storage does not respond, or the gateway stops."""
         if self.storage_waiting_s > self.settings.max_waiting_s:
             raise NotSaved("The storage does not respond, so nothing new is started; see /readyz.")
-        if not self.ready:
+        if self.phase is not Phase.READY:
             raise ServiceUnavailable("The gateway is stopping and starts nothing new. Try again in a moment.")
 
     @asynccontextmanager
@@ -253,7 +252,7 @@ class Gateway:
             await self.node.resume(recovery.waiting)
             self._run_in_background(stack, self.node.end_abandoned_turns())
             self._exit_stack = stack.pop_all()
-        self.ready = True
+        self.phase = Phase.READY
         return self
 
     async def __aexit__(
@@ -266,7 +265,7 @@ class Gateway:
 
     async def stop(self) -> None:
         """Refuse new turns, let running ones end, and close all streams. May be called twice."""
-        self.ready, self.stopping = False, True
+        self.phase = Phase.STOPPING
         await self.turns.stop(self.settings.grace_s)
         await self.reader_slots.close()
 

@@ -101,6 +101,8 @@ class RunningTurn:
         self._reasoning_chars: dict[int, int] = {}
         self._end: TurnEnded | TurnFailed | None = None
         self._error: Exception | None = None
+        self._accepted = True
+        """Whether the last entry was accepted."""
         self._state = TurnState.INTERRUPTED
         self._suspended = False
         self._run_task = asyncio.create_task(self._run.execute(self._write), name=f"thinkaloud-run-{row.id}")
@@ -185,10 +187,10 @@ class RunningTurn:
         """Write an entry to the log. A limit or a full disk stops the run; later entries are dropped."""
         if self._error is not None:
             return
-        event, accepted = entry.event, True
+        event = entry.event
         try:
-            accepted = self._writer.append(entry)
-            if self._feed is not None and accepted:
+            self._accepted = self._writer.append(entry)
+            if self._feed is not None and self._accepted:
                 self._feed.append(entry)
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
@@ -200,12 +202,13 @@ class RunningTurn:
             self._error = error
         if type(event) in ENDS:
             self._state = state_of(event)
-        if self._error is not None or not accepted:
+        if self._error is not None or not self._accepted:
+            self._accepted = False
             self._run_task.cancel()
 
     def _pass_on(self, data: bytes, *, ended: bool) -> None:
         """Pass the provider's bytes to the response, unless their entries were not accepted."""
-        if self._feed is not None and self._error is None and not self._writer.taken_over:
+        if self._feed is not None and self._accepted:
             self._feed.append_bytes(data, ended=ended)
 
     def _check_length(self, event: BlockGrew | ToolFinished) -> None:
