@@ -1,5 +1,6 @@
 """The table of frameworks in the docs: which modules it is about, its rows, and the programs of its pages."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,32 @@ ROOT = Path(__file__).parents[2]
 ADAPTERS = ROOT / "src/thinkaloud/integrations"
 PAGES = ROOT / "docs/integrations"
 TABLE = PAGES / "frameworks.md"
-COMMON_MODULES = ("__init__", "request")
+REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
 _COLUMNS = ("without whole", "without streamed", "with whole", "with streamed")
 
 
-def adapters() -> list[str]:
-    """Return the names of the frameworks that have a module."""
-    return sorted(path.stem for path in ADAPTERS.glob("*.py") if path.stem not in COMMON_MODULES)
+def adapters(folder: Path = ADAPTERS) -> list[str]:
+    """Return the names of the frameworks that have a module: those that ask a model, so import `request`.
+
+    Screens and telemetry are in the same folder and only show or report a turn.
+    """
+    return sorted(path.stem for path in folder.glob("*.py") if asks_models(path.read_text("utf-8")))
+
+
+def asks_models(source: str) -> bool:
+    """Return whether a module imports what all models for frameworks ask through."""
+    return any(REQUEST_MODULE in _imported_modules(node) for node in ast.walk(ast.parse(source)))
+
+
+def _imported_modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        return [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return []
 
 
 def program_of(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 from tests.integrations.framework_table import adapters, make_row, program_of, rows
@@ -13,6 +14,20 @@ MAX_PROGRAM_LINES = 15
 
 def test_every_adapter_is_measured() -> None:
     assert adapters() == sorted(FRAMEWORKS) == sorted(rows()), "run `make integrations`"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from thinkaloud.integrations.request import FrameworkRequest",
+        "from thinkaloud.integrations import request",
+        "def ask():\n    import thinkaloud.integrations.request as request",
+    ],
+)
+def test_module_that_asks_models_is_an_adapter(tmp_path: Path, source: str) -> None:
+    (tmp_path / "robot.py").write_text(source)
+    (tmp_path / "screen.py").write_text("from thinkaloud.client import follow  # not integrations.request")
+    assert adapters(tmp_path) == ["robot"]
 
 
 @pytest.mark.parametrize("name", adapters())

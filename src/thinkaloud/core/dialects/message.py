@@ -231,7 +231,7 @@ def join_user_messages(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         previous = joined[-1] if joined else None
         if isinstance(message, UserMessage) and isinstance(previous, UserMessage):
-            text = "\n\n".join(part for part in (previous.text, message.text) if part)
+            text = "\n\n".join(filter(None, (previous.text, message.text)))
             joined[-1] = UserMessage(text, previous.images + message.images, previous.files + message.files)
         else:
             joined.append(message)

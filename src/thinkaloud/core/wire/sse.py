@@ -138,8 +138,10 @@ def _complete(data: bytes) -> bool:
 def _split_events(data_lines: list[bytes]) -> list[bytes]:
     """Join the lines of an event, unless only each of them is JSON: then no blank line parted the events."""
     data = b"\n".join(data_lines)
-    if len(data_lines) > 1 and not complete_json(data):
-        lines = [line for line in data_lines if line]
-        if all(_complete(line) and (line[:1] == b"{" or line == DONE) for line in lines):
-            return lines or [data]
-    return [data]
+    if len(data_lines) <= 1 or complete_json(data):
+        return [data]
+    lines = [line for line in data_lines if line]
+    for line in lines:
+        if not _complete(line) or not (line[:1] == b"{" or line == DONE):
+            return [data]
+    return lines or [data]

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +62,15 @@ def _now_s() -> float:
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
+
+
+class Phase(StrEnum):
+    """Where a gateway is between its start and its end. Only a ready one starts turns."""
+
+    STARTING = "starting"
+    """It still ends the turns of an earlier process."""
+    READY = "ready"
+    STOPPING = "stopping"
 
 
 class _Retry(NamedTuple):
@@ -243,7 +253,7 @@ class GatewayNode:
 
         A gateway that stops leaves them to the others, or to its next start.
         """
-        if self._gateway.stopping:
+        if self._gateway.phase is Phase.STOPPING:
             return
         for turn in waiting:
             try:

@@ -34,10 +34,10 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     sent_to_client,
     shown_blocks,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, BlockStatus, Turn
+from thinkaloud.core.wire import sse
 
 _STOP_REASONS = {
     Finish.LENGTH: "max_tokens",

@@ -27,9 +27,9 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     openai_error,
     shown_blocks,
-    sse,
 )
 from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.wire import sse
 
 _FINISH_REASONS = {
     Finish.LENGTH: "length",
@@ -139,7 +139,10 @@ def _call(head: ResponseHead, block: Block, arguments: str) -> dict[str, object]
 def _reasoning(head: ResponseHead, thoughts: list[tuple[int, str]], joined: str) -> dict[str, object]:
     """Return the fields for thoughts, each given as the number of its block and its text; or joined."""
     details = [{"type": "reasoning.text", "text": text, "index": number} for number, text in thoughts]
-    return {field: details if field == REASONING_DETAILS else joined for field in head.reasoning_fields}
+    fields: dict[str, object] = dict.fromkeys(head.reasoning_fields, joined)
+    if REASONING_DETAILS in fields:
+        fields[REASONING_DETAILS] = details
+    return fields
 
 
 def _usage(usage: Usage) -> dict[str, object] | None:

@@ -28,10 +28,10 @@ from thinkaloud.core.dialects.writer import (
     openai_error,
     sent_to_client,
     shown_blocks,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, BlockStatus, Turn
+from thinkaloud.core.wire import sse
 
 _INCOMPLETE_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.REFUSAL: "content_filter"}
 _ITEM_PREFIXES = {Kind.REASONING: "rs", Kind.TEXT: "msg", Kind.TOOL_CALL: "fc"}
