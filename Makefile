@@ -93,8 +93,8 @@ clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/prog
 browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
-integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run every agent framework with our model, send traces to Phoenix, and build server-rendered apps with the element; installs 2 GB of packages
-	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_telemetry.py tests/integrations/drive_builds.py
+integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run all that other programs get of us inside the real ones, at their newest versions; installs 3 GB of packages
+	$(BIN)/pytest -q -p no:cacheprovider $(wildcard tests/integrations/drive_*.py)
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 
@@ -141,7 +141,7 @@ release: ## build both packages in dist/ and check them
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	$(call pin,install,--group install)
 	$(call pin,run,pyproject.toml --group build --extra server --extra agents --extra tui)
-	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra flutter --extra postgres --extra telemetry --constraint requirements/run.lock)
+	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra flutter --extra postgres --extra telemetry --extra notebook --constraint requirements/run.lock)
 	$(call pin,test,pyproject.toml --group build --group test --extra server --extra tui --constraint requirements/dev.lock)
 	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra postgres --extra telemetry --constraint requirements/run.lock)
 	$(call pin,clients,--group clients)
