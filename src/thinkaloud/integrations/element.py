@@ -95,8 +95,8 @@ class EntryLines:
 class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
-    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither. Text of one block
-    that waited becomes one entry.
+    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither. Text of one
+    block that waited becomes one entry.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
