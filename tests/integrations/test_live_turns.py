@@ -160,7 +160,10 @@ def test_response_of_an_sdk(client: Any, looped: bool) -> None:
             source = create if client is openai.AsyncOpenAI else partial(asyncio.to_thread, create)
             loop = asyncio.get_running_loop() if looped else None
             answer = ask(turns, source if looped else create, loop=loop)
-            return parse(b"".join([frame async for frame in answer.frames_async()]))
+            events = parse(b"".join([frame async for frame in answer.frames_async()]))
+            if looped and client is openai.AsyncOpenAI:
+                await made.close()
+            return events
 
     turn = turn_of(asyncio.run(run()))
     assert (turn.reasoning, turn.answer) == ("Six sevens.", "42.")

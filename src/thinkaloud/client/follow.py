@@ -146,6 +146,11 @@ class Following:
                 yield self.break_off(_end_by(error))
                 raise
 
+    @property
+    def blocking(self) -> bool:
+        """Whether waiting for a piece blocks the thread, because the source has no `async for`."""
+        return not asynchronous(self._source, prefer=True)
+
     def open(self, stack: ExitStack) -> Iterable[object]:
         """Return the pieces of the response. What must be closed afterwards is left to the stack."""
         self.refuse_second_time()

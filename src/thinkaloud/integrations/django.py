@@ -1,4 +1,4 @@
-"""Django, under WSGI and ASGI: a response that sends a model's turn to the `<thinking-block>` element.
+"""Django, under WSGI and ASGI: responses with a turn for the `<thinking-block>` element, and its script.
 
 The turn runs on when the browser leaves, and a browser that comes back goes on where it was.
 """
@@ -6,11 +6,12 @@ The turn runs on when the browser leaves, and a browser that comes back goes on 
 from collections.abc import Callable
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from thinkaloud.core.transcript import Turn
+from thinkaloud.integrations.element import script_path
 from thinkaloud.integrations.live_turn import TurnOptions
-from thinkaloud.integrations.live_turns import LiveTurns, reply, running_loop
+from thinkaloud.integrations.live_turns import LiveTurns, reply, running_loop, script_reply
 
 
 class ThinkingResponse(StreamingHttpResponse):
@@ -38,3 +39,9 @@ class ThinkingResponse(StreamingHttpResponse):
         frames = answer.frames_async() if asgi else answer.frames()
         super().__init__(frames, status=answer.status, headers=answer.headers)
         self["Content-Encoding"] = "identity"  # Django's GZipMiddleware would hold events back
+
+
+def element_script(request: HttpRequest) -> HttpResponse:
+    """Respond with the script of the element: a view of its own, `path("thinking-block.js", ...)`."""
+    answer = script_reply(script_path(), request.headers.get("If-None-Match", ""))
+    return HttpResponse(answer.body, status=answer.status, headers=answer.headers)

@@ -1,4 +1,4 @@
-"""FastAPI and Starlette: a response that sends a model's turn to the `<thinking-block>` element.
+"""FastAPI and Starlette: responses with a turn for the `<thinking-block>` element, and with its script.
 
 The turn runs on when the browser leaves, and a browser that comes back goes on where it was.
 """
@@ -7,12 +7,13 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from thinkaloud.core.transcript import Turn
+from thinkaloud.integrations.element import script_path
 from thinkaloud.integrations.live_turn import TurnOptions
-from thinkaloud.integrations.live_turns import LiveTurns, reply, running_loop
+from thinkaloud.integrations.live_turns import LiveTurns, reply, running_loop, script_reply
 
 
 class ThinkingResponse(StreamingResponse):
@@ -42,3 +43,9 @@ class ThinkingResponse(StreamingResponse):
         """Send the stream, and leave the turn as soon as the browser has left."""
         async with aclosing(self._frames):
             await super().stream_response(send)
+
+
+async def element_script(request: Request) -> Response:
+    """Respond with the script of the element: a route of its own, `app.get("/thinking-block.js")(...)`."""
+    answer = script_reply(script_path(), request.headers.get("if-none-match", ""))
+    return Response(answer.body, answer.status, answer.headers)

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
+from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -228,6 +230,17 @@ def reply(
     if seen >= 0 and turn.ended_s is not None and seen == turn.last_seq:
         return StreamReply(204, headers)  # the only status that makes an EventSource stop coming back
     return StreamReply(200, headers, turn, seen)
+
+
+def script_reply(script: Path, version: str) -> StreamReply:
+    """Return the response with the script of the element.
+
+    A browser asks again each time whether it has changed, by the tag of the version that it has.
+    """
+    data = script.read_bytes()
+    tag = f'"{sha256(data).hexdigest()[:16]}"'
+    headers = {"content-type": "text/javascript; charset=utf-8", "cache-control": "no-cache", "etag": tag}
+    return StreamReply(304, headers) if version == tag else StreamReply(200, headers, body=data)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

@@ -299,9 +299,9 @@ class GatewayClient:
         )
         return page.items
 
-    async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
-        """Return a session as `text`, `markdown` or `json`."""
-        query = {"format": form, "thinking": thinking}
+    async def export(self, session: str, form: str, **options: str) -> str:
+        """Return a session as `text`, `markdown`, `json` or `otlp`, with options of that format."""
+        query = {"format": form, **options}
         content = await self.connection.send(
             "GET", f"/api/sessions/{session}/export", query=query, stall_s=LONG_RESPONSE_S
         )

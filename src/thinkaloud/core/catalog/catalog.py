@@ -11,7 +11,7 @@ longest wins. `[aliases]` gives names, or patterns of names, another model.
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from itertools import islice
 from typing import Any, TypeVar
@@ -192,7 +192,9 @@ def builtin_catalog() -> Catalog:
     return parse_catalog(*builtin_texts(), names=FILES)
 
 
+@lru_cache(maxsize=2 * len(FILES))
 def _decode_tables(text: str, source: str) -> dict[str, Any]:
+    """Return the tables of a text. They are shared: to decode the built-in ones takes long, so only read."""
     try:
         return msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:

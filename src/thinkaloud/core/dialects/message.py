@@ -144,7 +144,10 @@ class ChatMessage:
 
     def append_text(self, field: str, text: str) -> None:
         """Append text to a field; if the field is a list of parts, append a text part."""
-        if isinstance(self._message.get(field), list):
+        current = self._message.get(field)
+        if isinstance(current, GrowingString):
+            current.pieces.append(text)
+        elif isinstance(current, list):
             self.add_parts(field, [{"type": "text", "text": text}])
         else:
             append_text(self._message, field, text)

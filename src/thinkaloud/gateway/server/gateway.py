@@ -24,6 +24,7 @@ from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.export.spans import SpanOptions
 from thinkaloud.gateway.server.files.process_pool import ProcessPool
 from thinkaloud.gateway.server.http.errors import ServiceUnavailable
 from thinkaloud.gateway.server.http.limits import GatewayLimits
@@ -88,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long running turns may continue after the gateway was asked to stop."""
     config_path: Path | None = None
     """The settings file of the user of this machine; None keeps their preferences in the database."""
+    trace: SpanOptions = SpanOptions()
+    """What the spans of running turns hold, if the process uses OpenTelemetry."""
     forget_timing_after_days: int | None = None
     """Age at which the timing of a turn is dropped to make its log smaller. None keeps it forever."""
 

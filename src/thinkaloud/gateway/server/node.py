@@ -115,6 +115,8 @@ class GatewayNode:
     @property
     def holds_turns(self) -> bool:
         """Whether the turns that run here are certainly still this gateway's own."""
+        if self._gateway.database.exclusive:
+            return True
         return self.lease_left_s > 0 and self._gaps == self._settled_gaps
 
     async def wait_until_turns_held(self, timeout_s: float) -> bool:
