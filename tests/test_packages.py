@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import distribution
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError
@@ -25,7 +26,12 @@ from thinkaloud.cli import COMMANDS
 from thinkaloud.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
-PAGE = "thinkaloud/gateway/server/static/index.html"
+BUILT_FROM_WEB = (
+    "thinkaloud/gateway/server/static/index.html",
+    "thinkaloud/integrations/static/notebook.js",
+    "thinkaloud/integrations/static/thinking-block.js",
+)
+"""The page of the gateway, and the element's scripts for programs in Python."""
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 RECORDING = ROOT / "tests/recordings/anthropic_messages/interleaved_tools/body.sse"
 COMMANDS_TO_TRY = (
@@ -201,14 +207,14 @@ def fetched(url: str) -> str:
         return content.decode("utf-8")
 
 
-def test_the_wheel_and_the_sdist_have_the_page(packages: Path) -> None:
+def test_the_wheel_and_the_sdist_have_the_page_and_the_element(packages: Path) -> None:
     """S21: no file of the wheel runs when Python starts."""
     with ZipFile(next(packages.glob("*.whl"))) as wheel:
-        assert PAGE in wheel.namelist()
+        assert {*BUILT_FROM_WEB} <= {*wheel.namelist()}
         assert not [name for name in wheel.namelist() if name.endswith((".pth", "sitecustomize.py"))]
     with tarfile.open(next(packages.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert f"src/{PAGE}" in names
+    assert {f"src/{path}" for path in BUILT_FROM_WEB} <= names
     assert not [
         name for name in names if "node_modules" in name or name.startswith((".venv", ".ci", ".github"))
     ]
@@ -281,13 +287,23 @@ def required_packages(extra: str) -> set[str]:
 
 
 def link_packages(names: set[str], folder: Path) -> None:
-    """Install packages in a folder as links to the files in the environment of the tests."""
+    """Install packages in a folder as links to what is in the environment of the tests, compiled or not."""
     for name in names:
         package = distribution(name)
         for file in package.files or []:
-            if file.parts[0] != "..":  # commands and manual pages
-                (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                (folder / file).symlink_to(Path(str(package.locate_file(file))))
+            if file.parts[0] == ".." or file.suffix == ".pyc":  # commands, manual pages
+                continue
+            source = Path(str(package.locate_file(file)))
+            link(folder / file, source)
+            if source.suffix == ".py":
+                compiled = Path(cache_from_source(str(source)))
+                if compiled.exists():
+                    link(folder / file.parent / "__pycache__" / compiled.name, compiled)
+
+
+def link(path: Path, source: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(source)
 
 
 def record_turn(file: Path) -> None:

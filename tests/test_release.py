@@ -16,7 +16,12 @@ import thinkaloud
 
 ROOT = Path(__file__).parents[1]
 VERSION = thinkaloud.__version__
-BUILT = ("web/dist", "web/custom-elements.json", "src/thinkaloud/gateway/server/static")
+BUILT = (
+    "web/dist",
+    "web/custom-elements.json",
+    "src/thinkaloud/gateway/server/static",
+    "src/thinkaloud/integrations/static",
+)
 STAMPS = (".venv/.dev", "web/node_modules/.page", "web/node_modules/.all", "web/dist/.built")
 """What tells `make` that all is installed and built, in this order."""
 NOT_AGAIN = "not every_command"

@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-ADAPTERS = ROOT / "src/thinkaloud/integrations"
-PAGES = ROOT / "docs/integrations"
+from tests.integrations.screen_table import ADAPTERS, PAGES
+
 TABLE = PAGES / "frameworks.md"
+SERVERS_TABLE = PAGES / "servers.md"
+SERVER_MODULES = ("django", "fastapi", "flask")
+"""Modules of web frameworks, which have no model."""
 REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
@@ -45,9 +47,9 @@ def program_of(name: str) -> str:
     return match[1]
 
 
-def rows() -> dict[str, str]:
-    """Return the rows of the table by the name of their framework."""
-    return {match[1]: match[0] for match in _ROW.finditer(TABLE.read_text("utf-8"))}
+def rows(table: Path = TABLE) -> dict[str, str]:
+    """Return the rows of a table by the name of their framework."""
+    return {match[1]: match[0] for match in _ROW.finditer(table.read_text("utf-8"))}
 
 
 def make_row(name: str, measured: dict[str, Any], date: str) -> str:
@@ -62,11 +64,11 @@ def make_row(name: str, measured: dict[str, Any], date: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def write_row(name: str, row: str) -> None:
+def write_row(name: str, row: str, table: Path = TABLE) -> None:
     """Replace the row of a framework, or add it below the others."""
-    with TABLE.open("r+", encoding="utf-8") as file:
+    with table.open("r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # several frameworks may be measured at the same time
-        text, old = file.read(), rows().get(name)
+        text, old = file.read(), rows(table).get(name)
         if old is None:
             end = text.index("<!-- end -->")
             text = text[:end] + row + text[end:]

@@ -1,12 +1,14 @@
 // Bundles the element: a module, beside it the chunks that it loads from its own folder when a page first needs them,
-// and all of it in one file for a plain `<script>`. The part without any DOM is a file of its own.
-import { readFile, writeFile } from "node:fs/promises";
+// and all of it in one file for a plain `<script>`. The part without any DOM is a file of its own, and so is the widget.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
 import { internalNames } from "./internal-names.mjs";
 
 const SOURCES = resolve("src");
+/** The Python package puts these into pages of its own: the element in one file, and the widget of notebooks. */
+const PYTHON_SCRIPTS = resolve("../src/thinkaloud/integrations/static");
 const common = { bundle: true, minify: true, target: "es2022", format: "esm", charset: "utf8", legalComments: "none" };
 
 /** Each chunk with the modules that are its own. All others it takes from the chunk that has them, else from the script. */
@@ -109,8 +111,12 @@ export const bundleScript = (plugins = []) => bundle("script", { plugins: [...pl
 async function bundleAll() {
   const save = async (name, code) => writeFile(`dist/${name}.js`, await minified(code));
   const { code, names } = await bundleScript();
+  const wholeElement = await minified((await bundle("index", { format: "iife" })).code);
   await save("thinking-block", code);
-  await save("thinking-block.global", (await bundle("index", { format: "iife" })).code);
+  await writeFile("dist/thinking-block.global.js", wholeElement);
+  await mkdir(PYTHON_SCRIPTS, { recursive: true });
+  await writeFile(join(PYTHON_SCRIPTS, "thinking-block.js"), wholeElement);
+  await writeFile(join(PYTHON_SCRIPTS, "notebook.js"), await minified((await bundle("notebook")).code));
   for (const [entry, ownModules] of Object.entries(CHUNKS)) {
     const chunk = await bundle(entry, { names, plugins: [separateChunks(ownModules)] });
     await save(basename(fileOf(entry), ".js"), chunk.code);
