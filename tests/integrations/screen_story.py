@@ -32,8 +32,9 @@ customElements.define = function (name, element, options) {
 # As on the page of the tests, the body and what finds a summary are there from the first state on.
 BEGIN_SCRIPT = """async (node) => {
   const first = document.createElement("thinking-block");
+  first.setAttribute("live", "open");
   document.body.append(first);
-  first.policy = {header: "summary", live: "open"};
+  first.policy = {header: "summary"};
   first.text = "-";
   first.refresh();
   await first.ready;

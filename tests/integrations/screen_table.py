@@ -13,8 +13,8 @@ ADAPTERS = ROOT / "src/thinkaloud/integrations"
 PROGRAMS = ROOT / "tests/integrations/screens"
 PAGES = ROOT / "docs/integrations"
 TABLE = PAGES / "screens.md"
-SERVED_MODULES: tuple[str, ...] = ()
-"""Modules that bring the element to pages of your own, which are no other program's."""
+SERVER_MODULES = ("django", "fastapi", "flask")
+"""Modules of web frameworks: they bring the element to your own pages, and have no model."""
 CHECKS = ("live", "stays open", "hostile text", "cut off")
 _USES_ELEMENT = re.compile(r"^from thinkaloud\.integrations(?:\.element)? import .*", re.MULTILINE)
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -80,7 +80,7 @@ def screen_modules() -> list[str]:
     """Return the modules that show the element on a screen."""
     paths = ADAPTERS.glob("*.py")
     uses_element = (path.stem for path in paths if "element" in _imported(path.read_text("utf-8")))
-    return sorted(name for name in uses_element if name not in SERVED_MODULES)
+    return sorted(name for name in uses_element if name not in SERVER_MODULES)
 
 
 def _imported(source: str) -> str:

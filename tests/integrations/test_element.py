@@ -141,7 +141,8 @@ def test_text_waits_for_more_and_nothing_else_does() -> None:
     assert len(parsed(batches.add(delta("first")))) == 1
     assert batches.add(delta("second")) == ""
     clock.now += BATCH_S
-    assert len(parsed(batches.add(delta("third")))) == 2
+    (joined,) = parsed(batches.add(delta("third")))
+    assert joined["event"]["text"] == "secondthird"
     assert batches.add(delta("fourth")) == ""
     assert [entry["event"]["type"] for entry in parsed(batches.add([Entry(2, BlockEnded(0))]))] == [
         "block.grew",

@@ -5,6 +5,7 @@ lines of JSON: all of them for `consume`, or each for `feed`. They hold no seal,
 text of a model is safe inside HTML, also inside a script.
 """
 
+import asyncio
 import math
 import re
 import time
@@ -15,11 +16,13 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.client.follow import Following, follow
-from thinkaloud.core.canon import BlockGrew, BlockSealed, Entry, Refused, ReplyEnded, TurnEnded
+from thinkaloud.core.canon import BlockGrew, Entry, Refused
 from thinkaloud.core.dialects import AUTO
 from thinkaloud.core.export.displays import turn_html as folded_html
+from thinkaloud.core.export.record import entry_without_seals
 from thinkaloud.core.transcript import Turn
 from thinkaloud.core.transcript.unfold import unfold
+from thinkaloud.core.view import notice, view
 
 SCRIPTS = Path(__file__).parent / "static"
 MEDIA_TYPE = "application/x-ndjson"
@@ -61,7 +64,7 @@ def script() -> str:
 
 def entry_lines(entries: Iterable[Entry]) -> str:
     """Return entries as lines of JSON; each line ends with a line break."""
-    return "".join(f"{_safe_json(_without_seal(entry))}\n" for entry in entries)
+    return "".join(f"{_safe_json(entry_without_seals(entry))}\n" for entry in entries)
 
 
 class EntryLines:
@@ -95,38 +98,89 @@ class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
     Text may wait for `BATCH_S`: where `waiting` says so, call `flush` by then, for the stream may pause.
-    Whatever else happened does not wait, and text before it neither.
+    Whatever else happened does not wait, and text before it neither. Text
+    of one block that waited becomes one entry.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sent_at = -math.inf
-        self._lines: list[str] = []
+        self._entries: list[Entry] = []
+        self._texts: list[str] = []
+        self._block = -1
+        self._newest: Entry
         self._size = 0
 
     def add(self, entries: Iterable[Entry]) -> str:
         """Add entries, and return what is to be sent now; empty if that can wait."""
         only_text = True
         for entry in entries:
-            line = entry_lines([entry])
-            self._lines.append(line)
-            self._size += len(line)
             only_text &= isinstance(entry.event, BlockGrew)
+            self._append(entry)
         due = self._clock() - self._sent_at >= BATCH_S
         return "" if only_text and not due and self._size < BATCH_SIZE else self.flush()
 
     @property
     def waiting(self) -> bool:
         """Whether text waits for more."""
-        return bool(self._lines)
+        return bool(self._entries or self._texts)
 
     def flush(self) -> str:
         """Return what waits to be sent."""
-        lines = "".join(self._lines)
-        self._lines.clear()
+        self._end_text()
+        lines = entry_lines(self._entries)
+        self._entries.clear()
         self._size = 0
         self._sent_at = self._clock()
         return lines
+
+    def _append(self, entry: Entry) -> None:
+        event = entry.event
+        if not isinstance(event, BlockGrew):
+            self._end_text()
+            self._entries.append(entry)
+            return
+        if event.block != self._block:
+            self._end_text()
+        self._block, self._newest = event.block, entry
+        self._texts.append(event.text)
+        self._size += len(event.text)
+
+    def _end_text(self) -> None:
+        """Make one entry of the pieces of text that wait; it has the number and time of the last one."""
+        if self._texts:
+            grown = BlockGrew(self._block, "".join(self._texts))
+            self._entries.append(Entry(self._newest.seq, grown, self._newest.at_ms))
+            self._texts.clear()
+
+
+async def batches_async(following: Following) -> AsyncGenerator[str, None]:
+    """Yield what `EntryBatches` returns for a stream, and what waits when the model pauses.
+
+    The lines that end the turn come also when the program is cancelled while it waits for them; if it leaves
+    the loop before, their entries are in `unread`.
+    """
+    waiting = EntryBatches()
+    async with aclosing(following.entries_async()) as batches:
+        piece = asyncio.ensure_future(anext(batches))
+        try:
+            while True:
+                done, _ = await asyncio.wait([piece], timeout=BATCH_S if waiting.waiting else None)
+                lines = waiting.add(piece.result()) if done else waiting.flush()
+                if done:
+                    piece = asyncio.ensure_future(anext(batches))
+                if lines:
+                    yield lines
+        except StopAsyncIteration:
+            return
+        except asyncio.CancelledError:
+            piece.cancel()
+            yield waiting.add(await piece)
+            raise
+        finally:
+            if not piece.done():
+                piece.cancel()
+                following.unread = await piece
 
 
 def followed(source: object, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Following:
@@ -134,6 +188,12 @@ def followed(source: object, dialect: str = AUTO, *, model: str = "", tags: str 
     if isinstance(source, Following):
         return source
     return follow(source, dialect, model=model, tags=tags)
+
+
+def unshown_notice(turn: Turn, lang: str = "") -> str:
+    """Return how a turn ended, where the element does not say it, because there is no thinking to show."""
+    locale = "pt-BR" if lang.lower().startswith("pt") else "en-US"
+    return notice(turn, locale) if view(turn) is None else ""
 
 
 def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_script: bool = True) -> str:
@@ -146,7 +206,7 @@ def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_s
         raise Refused(
             "{name} is no attribute of <thinking-block>; web/README.md lists them.", name=repr(unknown[0])
         )
-    entries = [_without_seal(entry) for entry in unfold(turn)]
+    entries = [entry_without_seals(entry) for entry in unfold(turn)]
     data = {"attributes": attributes, "entries": entries, "answerStyle": _ANSWER_STYLE}
     element = f"<script>{script()}</script>" if with_script else ""
     return (
@@ -159,14 +219,3 @@ def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_s
 def _safe_json(value: object) -> str:
     # In JSON this sign stands in strings only. Without it, no text ends a script or begins a comment in it.
     return msgspec.json.encode(value).decode().replace("<", "\\u003c")
-
-
-def _without_seal(entry: Entry) -> Entry:
-    """Return an entry without the data that only the provider needs; the page shows that there was some."""
-    match entry.event:
-        case BlockSealed(seal=seal) as event:
-            kept = msgspec.structs.replace(seal, payload="")
-            return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, seal=kept))
-        case (TurnEnded(message=message) | ReplyEnded(message=message)) as event if message is not None:
-            return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, message=None))
-    return entry
