@@ -80,8 +80,8 @@ clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/prog
 browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
-integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run every agent framework with our model, web servers and server-rendered apps with the element; installs 1 GB of frameworks
-	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_builds.py tests/integrations/drive_servers.py
+integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run every agent framework with our model, web servers, Open WebUI and server-rendered apps with the element; installs 6 GB of them
+	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_builds.py tests/integrations/drive_servers.py tests/integrations/drive_chat_apps.py
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 
