@@ -22,12 +22,14 @@ from tests.integrations.test_servers import free_port, running, wait_until
 from tests.patience import PATIENCE_S
 
 PIPE = ROOT / "examples/open_webui_pipe.py"
-MODEL = "openrouter/anthropic/claude-sonnet-4.5"
-"""Its provider refuses an answer whose signed thought was changed, and a tool call without it."""
+MODEL = "deepseek/deepseek-v4-pro"
+TOOL = "get_current_timestamp"
+"""A tool that Open WebUI has itself. This model refuses its result without the thought before the call."""
 SCRIPT: list[Any] = [
-    {"thinking": "Look up Lima.", "text": "It is Lima."},
-    {"thinking": "Still Lima.", "text": "Still Lima."},
-    {"thinking": "A title.", "text": "Warm places"},
+    {"thinking": "Look at the clock.", "tool_calls": [{"name": TOOL, "arguments": {}}]},
+    {"thinking": "Now I know.", "text": "It is late."},
+    {"thinking": "Later.", "text": "Even later."},
+    {"thinking": "A title.", "text": "The time"},
 ]
 ENVIRONMENT = {
     "WEBUI_AUTH": "False",
@@ -37,7 +39,7 @@ ENVIRONMENT = {
     "ENABLE_OLLAMA_API": "False",
     "ENABLE_OPENAI_API": "False",
     "WEBUI_SECRET_KEY": "any",
-    "OPENROUTER_API_KEY": "any-key",
+    "DEEPSEEK_API_KEY": "any-key",
 }
 
 pytestmark = pytest.mark.timeout(0)
@@ -114,30 +116,26 @@ def test_pipe_shows_thoughts_and_sends_them_back(open_webui_python: str, tmp_pat
     command = [open_webui_python, "serve", "--host", "127.0.0.1", "--port", str(port)]
     environment = {**os.environ, **ENVIRONMENT, "DATA_DIR": str(tmp_path), "HOME": str(tmp_path)}
     with (
-        running_simulator("openrouter", SCRIPT) as simulator,
+        running_simulator("deepseek", SCRIPT) as simulator,
         running(command, port, tmp_path, environment),
     ):
         app = OpenWebUi(port)
         model = app.install(simulator.base_url)
-        first = app.ask(model, "Where is it warmest?")
-        second = app.ask(model, "And in winter?", first["chat"], first["id"])
+        first = app.ask(model, "What time is it?")
+        second = app.ask(model, "And now?", first["chat"], first["id"])
         title = {"model": model, "stream": False, "messages": [{"role": "user", "content": "A title?"}]}
         whole = app.call("/api/chat/completions", title)
-        sent = json.loads(simulator.requests[1].body)["messages"]
         assert simulator.refusals == []
-    for answer, thought, text in (
-        (first, "Look up Lima.", "It is Lima."),
-        (second, "Still Lima.", "Still Lima."),
-    ):
-        assert [text_of(item) for item in items_of(answer, "reasoning")] == [thought]
-        assert [text_of(item) for item in items_of(answer, "message")] == [text]
-        assert answer["content"] == text
-    [earlier] = [message for message in sent if message["role"] == "assistant"]
-    assert earlier["content"] == "It is Lima."
-    [detail] = earlier["reasoning_details"]
-    assert detail["text"] == "Look up Lima."
-    assert detail["signature"]
-    assert whole["choices"][0]["message"]["content"] == "Warm places"
+        sent = [json.loads(request.raw)["messages"] for request in simulator.requests]
+    assert [text_of(item) for item in items_of(first, "reasoning")] == ["Look at the clock.", "Now I know."]
+    assert [item["name"] for item in items_of(first, "function_call")] == [TOOL]
+    assert first["content"] == "It is late."
+    assert [text_of(item) for item in items_of(second, "reasoning")] == ["Later."]
+    assert second["content"] == "Even later."
+    for messages in sent[1:3]:
+        [call] = [message for message in messages if message.get("tool_calls")]
+        assert call["reasoning_content"] == "Look at the clock."
+    assert whole["choices"][0]["message"]["content"] == "The time"
 
 
 _CHECK = """
