@@ -20,6 +20,7 @@ EXTRAS = {  # `agents` is `mcp` and `prices` together
     "flutter": ("flet", "flet_web", "fastapi"),
     "postgres": ("psycopg",),
     "telemetry": ("opentelemetry",),
+    "notebook": ("anywidget", "ipywidgets", "traitlets", "IPython"),
 }
 
 

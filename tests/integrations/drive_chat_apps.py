@@ -8,7 +8,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from uuid import uuid4
 
 import pytest
 from tests.cli.environment import running_simulator
-from tests.integrations.framework_table import PAGES, ROOT
+from tests.integrations.environments import ROOT, environment_of
+from tests.integrations.screen_table import PAGES
 from tests.integrations.test_servers import free_port, running, wait_until
 from tests.patience import PATIENCE_S
 
@@ -91,18 +91,6 @@ class OpenWebUi:
         return {**stored(), "chat": chat}
 
 
-@pytest.fixture(scope="module")
-def open_webui_python() -> str:
-    uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).split()[-1]
-    folder = ROOT / ".venv-openwebui"
-    subprocess.check_call(
-        [uv, "venv", "-q", "--allow-existing", "--python", sys.executable, folder], cwd=ROOT
-    )
-    install: list[str | Path] = [uv, "pip", "install", "-q", "--python", folder / "bin/python"]
-    subprocess.check_call([*install, "--upgrade", "open-webui", "--editable", "."], cwd=ROOT)
-    return str(folder / "bin/open-webui")
-
-
 def items_of(answer: dict[str, Any], kind: str) -> list[Any]:
     return [item for item in answer["output"] if item["type"] == kind]
 
@@ -111,9 +99,10 @@ def text_of(item: dict[str, Any]) -> str:
     return "".join(part.get("text", "") for part in item["content"])
 
 
-def test_pipe_shows_thoughts_and_sends_them_back(open_webui_python: str, tmp_path: Path) -> None:
+def test_pipe_shows_thoughts_and_sends_them_back(tmp_path: Path) -> None:
     port = free_port()
-    command = [open_webui_python, "serve", "--host", "127.0.0.1", "--port", str(port)]
+    program = environment_of(".venv-openwebui", "open-webui").with_name("open-webui")
+    command = [str(program), "serve", "--host", "127.0.0.1", "--port", str(port)]
     environment = {**os.environ, **ENVIRONMENT, "DATA_DIR": str(tmp_path), "HOME": str(tmp_path)}
     with (
         running_simulator("deepseek", SCRIPT) as simulator,

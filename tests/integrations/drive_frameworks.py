@@ -8,12 +8,12 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.integrations.framework_table import ROOT, adapters, make_row, program_of, write_row
+from tests.integrations.environments import ROOT, environment_of
+from tests.integrations.framework_table import adapters, make_row, program_of, write_row
 from tests.integrations.measure_framework import ANSWER, FRAMEWORKS, LOOP
 
 from thinkaloud.simulators import run_simulator
@@ -21,20 +21,9 @@ from thinkaloud.simulators import run_simulator
 SIMULATOR_URL = "http://127.0.0.1:8401"
 
 
-def environment_of(name: str) -> Path:
-    """Make the environment of a framework, and return its Python."""
-    uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).strip()
-    folder = ROOT / ".venv-frameworks" / name
-    subprocess.check_call([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], cwd=ROOT)
-    packages = [*FRAMEWORKS[name].packages, "--editable", "."]
-    python = folder / "bin/python"
-    subprocess.check_call([uv, "pip", "install", "--quiet", "--python", python, *packages], cwd=ROOT)
-    return python
-
-
 @pytest.mark.parametrize("name", adapters())
 def test_framework_reads_all_cases_and_is_accepted(name: str) -> None:
-    python = environment_of(name)
+    python = environment_of(f".venv-frameworks/{name}", *FRAMEWORKS[name].packages)
     command = [str(python), "-m", "tests.integrations.measure_framework", name]
     measured = json.loads(subprocess.check_output(command, cwd=ROOT, text=True))
     wrong = [

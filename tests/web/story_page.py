@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 _LIVE = ("pending", "thinking", "streaming", "running")
 STORIES = Path(__file__).parents[2] / "stories"
@@ -98,16 +98,15 @@ def load(path: Path) -> dict[str, Any]:
 
 
 class PageStory:
-    """One story on one page."""
+    """One story on one page, or on a frame of one."""
 
-    def __init__(self, page: Page, story: dict[str, Any]) -> None:
+    def __init__(self, page: Page | Frame, story: dict[str, Any]) -> None:
         self._page = page
         self._policy = story.get("policy", {})
-        page.evaluate(START_SCRIPT, {"policy": self._policy, "locale": story.get("locale", "en-US")})
+        self._begin(story.get("locale", "en-US"))
 
     def step(self, step: dict[str, Any]) -> list[str]:
-        events = step.get("events", [step["event"]] if "event" in step else [])
-        self._page.evaluate(STEP_SCRIPT, {"events": events, "at": step.get("at_ms")})
+        self._feed(step.get("events", [step["event"]] if "event" in step else []), step.get("at_ms"))
         if "user" in step:
             self._act(step["user"])
         expect = step.get("expect", {})
@@ -116,6 +115,12 @@ class PageStory:
             *self._screen_problems(expect),
             *self._row_problems(expect),
         ]
+
+    def _begin(self, locale: str) -> None:
+        self._page.evaluate(START_SCRIPT, {"policy": self._policy, "locale": locale})
+
+    def _feed(self, events: list[dict[str, Any]], at_ms: int | None) -> None:
+        self._page.evaluate(STEP_SCRIPT, {"events": events, "at": at_ms})
 
     def _act(self, user: dict[str, Any]) -> None:
         (act, which), *_ = user.items()

@@ -12,6 +12,7 @@ import { apply } from "./core/reducer.js";
 import { Turn } from "./core/turn.js";
 import { Words } from "./core/words.js";
 import { make } from "./element/dom.js";
+import { styleSheet } from "./element/header-styles.js";
 import { markdown, type Renderer } from "./element/markdown.js";
 
 /** As much of the model of a widget as is needed. */
@@ -29,15 +30,32 @@ interface Section {
   size: number;
 }
 
-/** The texts of a turn, each drawn as markdown as it grows. */
+const answerStyles = styleSheet(`
+:host{display:block;margin-block:.75em;overflow-wrap:anywhere}
+.section,.code-part{display:block}
+p,ul,ol,table,.code,blockquote,hr{margin:.5em 0}
+.heading{font-size:1.1em}
+.heading,th{font-weight:650}
+table{border-collapse:collapse}
+th,td{border:1px solid color-mix(in srgb,currentColor 25%,transparent);padding:.25em .6em;text-align:start}
+blockquote{border-inline-start:3px solid color-mix(in srgb,currentColor 25%,transparent);padding-inline-start:.75em}
+.code{border:1px solid color-mix(in srgb,currentColor 15%,transparent);border-radius:.4em;padding:.4em .75em}
+.code-bar{display:flex;justify-content:space-between;font-size:.8em;opacity:.75}
+button{font:inherit;color:inherit;background:none;border:0;cursor:pointer}
+pre{white-space:pre-wrap;margin:.25em 0}
+`);
+
+/** The texts of a turn, each drawn as markdown as it grows, away from the styles of the page. */
 class Answer {
-  readonly node = make("div", "answer");
+  readonly node = make("div");
+  #root = this.node.attachShadow({ mode: "open" });
   #turn = new Turn();
   #sections: Section[] = [];
   #words: Words;
 
   constructor(lang: string) {
     this.#words = new Words(lang.startsWith("pt") ? PT_BR : EN_US);
+    this.#root.adoptedStyleSheets = [answerStyles(document)];
   }
 
   take(entry: Entry): void {
@@ -53,7 +71,7 @@ class Answer {
     });
     if (!kept) {
       this.#sections = [];
-      this.node.replaceChildren();
+      this.#root.replaceChildren();
     }
     for (const [index, block] of texts.entries()) {
       this.#sections[index] ??= this.#begin(block.number, block.rewrites);
@@ -66,7 +84,7 @@ class Answer {
 
   #begin(number: number, rewrites: number): Section {
     const root = make("div", "text");
-    this.node.append(root);
+    this.#root.append(root);
     return { number, rewrites, renderer: markdown(root, (key) => this.#words.say(key)), size: 0 };
   }
 }

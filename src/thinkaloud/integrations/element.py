@@ -5,6 +5,7 @@ lines of JSON: all of them for `consume`, or each for `feed`. They hold no seal,
 text of a model is safe inside HTML, also inside a script.
 """
 
+import asyncio
 import math
 import re
 import time
@@ -21,6 +22,7 @@ from thinkaloud.core.export.displays import turn_html as folded_html
 from thinkaloud.core.export.record import entry_without_seals
 from thinkaloud.core.transcript import Turn
 from thinkaloud.core.transcript.unfold import unfold
+from thinkaloud.core.view import notice, view
 
 SCRIPTS = Path(__file__).parent / "static"
 MEDIA_TYPE = "application/x-ndjson"
@@ -95,8 +97,9 @@ class EntryLines:
 class EntryBatches:
     """Collects entries into texts of lines, so that a fast model costs a page no message for each word.
 
-    Text may wait for `BATCH_S`; whatever else happened does not, and text before it neither. Text of one block
-    that waited becomes one entry.
+    Text may wait for `BATCH_S`: where `waiting` says so, call `flush` by then, for the stream may pause.
+    Whatever else happened does not wait, and text before it neither. Text
+    of one block that waited becomes one entry.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -116,6 +119,11 @@ class EntryBatches:
             self._append(entry)
         due = self._clock() - self._sent_at >= BATCH_S
         return "" if only_text and not due and self._size < BATCH_SIZE else self.flush()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether text waits for more."""
+        return bool(self._entries or self._texts)
 
     def flush(self) -> str:
         """Return what waits to be sent."""
@@ -146,11 +154,46 @@ class EntryBatches:
             self._texts.clear()
 
 
+async def batches_async(following: Following) -> AsyncGenerator[str, None]:
+    """Yield what `EntryBatches` returns for a stream, and what waits when the model pauses.
+
+    The lines that end the turn come also when the program is cancelled while it waits for them; if it leaves
+    the loop before, their entries are in `unread`.
+    """
+    waiting = EntryBatches()
+    async with aclosing(following.entries_async()) as batches:
+        piece = asyncio.ensure_future(anext(batches))
+        try:
+            while True:
+                done, _ = await asyncio.wait([piece], timeout=BATCH_S if waiting.waiting else None)
+                lines = waiting.add(piece.result()) if done else waiting.flush()
+                if done:
+                    piece = asyncio.ensure_future(anext(batches))
+                if lines:
+                    yield lines
+        except StopAsyncIteration:
+            return
+        except asyncio.CancelledError:
+            piece.cancel()
+            yield waiting.add(await piece)
+            raise
+        finally:
+            if not piece.done():
+                piece.cancel()
+                following.unread = await piece
+
+
 def followed(source: object, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Following:
     """Return a stream as it is followed; one that is followed already is returned as it is."""
     if isinstance(source, Following):
         return source
     return follow(source, dialect, model=model, tags=tags)
+
+
+def unshown_notice(turn: Turn, lang: str = "") -> str:
+    """Return how a turn ended, where the element does not say it, because there is no thinking to show."""
+    locale = "pt-BR" if lang.lower().startswith("pt") else "en-US"
+    return notice(turn, locale) if view(turn) is None else ""
 
 
 def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_script: bool = True) -> str:

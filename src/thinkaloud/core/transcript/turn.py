@@ -197,12 +197,17 @@ class Turn(msgspec.Struct):
         return SEPARATOR.join("".join(reply_texts) for reply_texts in texts.values())
 
     @property
+    def own_replies(self) -> list[Reply]:
+        """The turn's own replies, without those of its assistants."""
+        return [reply for reply in self.replies if reply.parent is None]
+
+    @property
     def calls(self) -> list[Block]:
         """The calls that wait for a result, which the program that got this turn has to run."""
-        if not self.replies:
-            return [block for block in self.own_blocks(Kind.TOOL_CALL) if block.awaiting_result]
-        numbers = (number for reply in self.replies if reply.parent is None for number in reply.calls)
-        return [self.blocks[number] for number in numbers if self.blocks[number].awaiting_result]
+        calls = self.own_blocks(Kind.TOOL_CALL)
+        if self.replies:
+            calls = [self.blocks[number] for reply in self.own_replies for number in reply.calls]
+        return [call for call in calls if call.awaiting_result]
 
     def to_messages(
         self, provider: str, *, model: str = "", results: Mapping[str, str] | Sequence[ToolMessage] = ()
@@ -240,7 +245,10 @@ class Turn(msgspec.Struct):
 
     def own_blocks(self, *kinds: Kind) -> list[Block]:
         """Return the turn's own blocks, without those of its assistants; only of `kinds` if any are given."""
-        return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
+        own = [block for block in self.blocks if block.parent is None]
+        if not kinds:
+            return own
+        return [block for block in own if block.kind in kinds]
 
     def blocks_of(self, reply: Reply) -> list[Block]:
         """Return the blocks of one reply, in order."""

@@ -246,6 +246,10 @@ RESPONSE_FORMAT = ResponseFormat(
     error_body,
     relay_rules=RelayRules(
         thought_marks=(b'"thinking"', b'"redacted_thinking"'),
-        end_mark=re.compile(rb'"stop_reason"\s*:\s*"|(?m:"type"\s*:\s*"|^event:\s*)message_stop\b'),
+        end_marks=(
+            re.compile(rb'"stop_reason"\s*:\s*"'),
+            re.compile(rb'"type"\s*:\s*"message_stop\b'),
+            re.compile(rb"event:(?<![^\r\n]event:)\s*message_stop\b"),
+        ),
     ),
 )

@@ -264,6 +264,9 @@ RESPONSE_FORMAT = ResponseFormat(
     relay_rules=RelayRules(
         thought_marks=(b'"reasoning"',),
         # The end of an item is not the end of the answer: any number of items may follow.
-        end_mark=re.compile(rb'(?m:"type"\s*:\s*"|^event:\s*)response\.(?:completed|incomplete|failed)\b'),
+        end_marks=(
+            re.compile(rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)\b'),
+            re.compile(rb"event:(?<![^\r\n]event:)\s*response\.(?:completed|incomplete|failed)\b"),
+        ),
     ),
 )
