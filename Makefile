@@ -81,7 +81,7 @@ browsers: .venv/.dev element ## test the element in the distribution's Firefox (
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
 integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run every agent framework with our model, show the block on other programs' screens, and build server-rendered apps with the element; installs 2 GB of them
-	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_screens.py tests/integrations/drive_builds.py
+	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_screens.py tests/integrations/drive_apps.py tests/integrations/drive_builds.py
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 

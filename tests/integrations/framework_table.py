@@ -6,7 +6,7 @@ from typing import Any
 from tests.integrations.screen_table import ADAPTERS, PAGES, SERVED_MODULES, screen_modules
 
 TABLE = PAGES / "frameworks.md"
-COMMON_MODULES = ("__init__", "element", "request")
+COMMON_MODULES = ("__init__", "chunks", "element", "request")
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
 _COLUMNS = ("without whole", "without streamed", "with whole", "with streamed")
