@@ -77,9 +77,10 @@ def visit(
     request: pytest.FixtureRequest, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Visit]:
     stream, folder = StreamServer(), tmp_path_factory.mktemp("app")
-    with started(request.param, stream, folder) as url, patient_context(browser) as context:
+    screen = request.param._replace(packages=(*request.param.packages, "openai"))
+    with started(screen, stream, folder) as url, patient_context(browser) as context:
         context.add_init_script(COUNT_ENTRIES)
-        yield Visit(request.param, context.new_page(), url, stream)
+        yield Visit(screen, context.new_page(), url, stream)
     stream.close()
 
 

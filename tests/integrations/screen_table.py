@@ -82,6 +82,14 @@ SCREENS = (
         ("-m", "streamlit", "run", "{program}", "--server.port={port}", "--server.headless=true"),
         tells_stories=True,
     ),
+    Screen(
+        "Gradio",
+        "gradio",
+        ("gradio",),
+        "gradio_app.py",
+        ("{program}", "{port}"),
+        tells_stories=True,
+    ),
 )
 
 
