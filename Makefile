@@ -17,11 +17,12 @@ NPM_CI = npm ci --silent --no-audit --no-fund
 
 # The tests of the pure packages, and those that hold the project to its own rules.
 CORE := $(addprefix tests/,catalog context dialects export requests tags transcript view wire)
+CORE_CACHE := .pytest_cache/core
 RULES := tests/languages $(patsubst %,tests/test_%.py,behaviour contracts project reference shape stories)
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element check test test-all fuzz faults journeys browsers integrations clients lint format core languages manual docs bench behaviour lock release clean
-.PHONY: .all-tests .check-core .compile-tests .lint-python .lint-web .other-pythons .test-element
+.PHONY: .check-core .compile-tests .core-tests .lint-python .lint-web .other-pythons .other-tests .second-run .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,21 +45,33 @@ check: .venv/.dev ## lint Python, and run the tests of the pure packages and of 
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## lint, then run all tests with the coverage of the core, and some on every other Python
 	@$(MAKE) --no-print-directory --jobs 2 .lint-python .compile-tests .lint-web .test-element
-	@$(MAKE) --no-print-directory --jobs 2 .all-tests .other-pythons
+	@$(MAKE) --no-print-directory --jobs 3 .other-tests .core-tests .other-pythons
+	@$(MAKE) --no-print-directory .second-run
 
-.all-tests:
-	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS) || { \
-	  echo "Tests that failed beside others run once more, alone. Coverage is judged by the first run." >&2; \
-	  $(BIN)/python -m pytest -p tests.second_run --no-cov --hypothesis-profile=ci --last-failed --last-failed-no-failures none && \
-	  $(BIN)/coverage report > /dev/null; }
+# pytest ends with 1 if tests failed: `.second-run` judges those.
+.other-tests:
+	$(BIN)/pytest --hypothesis-profile=ci $(PYTEST_ARGS) $(addprefix --ignore=,$(CORE)) || [ $$? -eq 1 ]
 
+# The coverage of the core is counted here only: to count lines takes as long again as the tests, in all threads of a process.
 # They only compute, and fill the time in which the other tests wait.
+.core-tests:
+	@{ { $(BIN)/pytest --quiet --cov --cov-report= --hypothesis-profile=ci --override-ini=cache_dir=$(CORE_CACHE) $(CORE) || [ $$? -eq 1 ]; } && \
+	  $(BIN)/coverage report; } > .core-tests.log 2>&1 || { cat .core-tests.log >&2; exit 1; }
+	@grep -E '^TOTAL|^[0-9]+ .*(passed|failed)' .core-tests.log
+
 .other-pythons:
 	@$(BIN)/python scripts/pythons.py $(CORE)
 
+# What failed beside other tests runs once more, alone.
+.second-run:
+	@for cache in .pytest_cache $(CORE_CACHE); do if grep -qs : $$cache/v/cache/lastfailed; then \
+	  echo "Tests that failed beside others run once more, alone." >&2; \
+	  $(BIN)/python -m pytest -p tests.second_run --hypothesis-profile=ci --override-ini=cache_dir=$$cache --last-failed --last-failed-no-failures none || failed=1; \
+	fi; done; [ -z "$$failed" ]
+
 # pytest rewrites the asserts of a test file when it first imports it, and keeps the result: here once, not in each worker.
 .compile-tests: .venv/.dev
-	@$(BIN)/pytest --collect-only --quiet -p no:xdist > .collected-tests || { tail -n 50 .collected-tests >&2; exit 1; }
+	@$(BIN)/pytest --collect-only --quiet -p no:xdist $(addprefix --ignore=,$(CORE)) > .collected-tests || { tail -n 50 .collected-tests >&2; exit 1; }
 
 test-all: export ALL_CASES = 1
 test-all: export JOURNEYS = 20
@@ -80,8 +93,8 @@ clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/prog
 browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
-integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run every agent framework with our model, show the block on other programs' screens, and build server-rendered apps with the element; installs 2 GB of them
-	$(BIN)/pytest -q -p no:cacheprovider tests/integrations/drive_frameworks.py tests/integrations/drive_screens.py tests/integrations/drive_apps.py tests/integrations/drive_builds.py
+integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run all that other programs get of us inside the real ones, at their newest versions; installs 3 GB of packages
+	$(BIN)/pytest -q -p no:cacheprovider $(wildcard tests/integrations/drive_*.py)
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 
@@ -136,7 +149,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .collected-tests .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE)) src/thinkaloud/integrations/static
+	rm -rf build dist .coverage .coverage.* .collected-tests .core-tests.log .chromium .terminal .postgres web/node_modules web/dist tests/clients/node/node_modules tests/clients/programs/node_modules web/integrations/node_modules benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE)) src/thinkaloud/integrations/static
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.

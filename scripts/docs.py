@@ -29,7 +29,7 @@ BESIDE = {
     "web/README.md": "element.md",
 }
 """Pages outside docs/, and where the site has them."""
-COPIED = {".png", ".svg"}
+COPIED = {".png", ".svg", ".webp"}
 SECTIONS: dict[str, tuple[str, ...]] = {
     "How to": ("how-to/",),
     "Frameworks": ("integrations/",),

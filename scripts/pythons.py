@@ -19,10 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = 11, 30
 """Minor versions to look for; newer ones than we promise are tried too."""
-WORKERS = str(os.cpu_count() or 1)
-"""As many as there are processors: these tests wait for nothing, and each worker first imports all."""
 ARGUMENTS = (
-    *("--quiet", "--hypothesis-profile=quick", "-n", WORKERS, "--dist", "loadfile", "-p", "no:cacheprovider"),
+    # In one process: to import all tests takes longer than to run some cases of them.
+    *("--quiet", "--hypothesis-profile=quick", "-p", "no:xdist", "-p", "no:cacheprovider"),
     *("-k", "not linear_time"),  # they compare times, which takes long and tells nothing of the version
 )
 SOME_CASES = () if "ALL_CASES" in os.environ else ("-p", "tests.some_cases")

@@ -1,7 +1,4 @@
-"""What makes a run of all tests quick: long files go first, and lines are counted only where they count.
-
-That the core is covered is shown by its own tests. The others run uncounted, which takes half the time.
-"""
+"""What makes a run of all tests quick: long files go first, and the same examples are tried in every run."""
 
 import gc
 import os
@@ -37,7 +34,7 @@ CORE_FOLDERS = (
     "view",
     "wire",
 )
-"""Folders whose tests count for the coverage of the pure packages."""
+"""Folders with the tests of the pure packages; `make test` runs them in a process that counts lines."""
 LONG_FILES = (
     "faults/test_scenarios.py",
     "safety/test_schemathesis.py",
@@ -139,7 +136,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     choose_marked_cases(config, items)
     for item in items:
         # How long a thing takes is measured without counting its lines, which takes three times as long.
-        if _folder(item) not in CORE_FOLDERS or "linear_time" in item.nodeid:
+        if "linear_time" in item.nodeid:
             item.add_marker(pytest.mark.no_cover)
     items.sort(key=_file_order)
 

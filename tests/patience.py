@@ -4,6 +4,7 @@ A test on a busy machine may be slow, and must not fail for it. So every wait is
 it waits for is there. The limit of a whole test is `timeout` in pyproject.toml, and is longer than one wait.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,16 @@ def until_asleep(pid: int) -> None:
         asleep = status.read_text("utf-8").rpartition(")")[2].split()[0] == "S"
         in_a_row = in_a_row + 1 if asleep else 0
         time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs. One that has ended stays listed where no init waits for orphans."""
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return not status.exists() or status.read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, alive
 
 _USER = "postgres"
 FOLDER_VARIABLE = "POSTGRES_BIN"
@@ -31,7 +31,8 @@ _SETTINGS = {
     "max_connections": "300",
     "shared_buffers": "32MB",
     "jit": "off",
-    "autovacuum_naptime": "5min",
+    # It goes around all databases, of which the tests make hundreds, as long as the server runs.
+    "autovacuum": "off",
     "log_min_messages": "warning",
 }
 
@@ -110,7 +111,7 @@ class PostgresServer:
         pid = int((self._data / "postmaster.pid").read_text("utf-8").split()[0])
         os.kill(pid, signal.SIGQUIT)
         deadline = time.monotonic() + PATIENCE_S
-        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        while alive(pid) and time.monotonic() < deadline:
             time.sleep(0.02)
 
     def promote(self) -> None:

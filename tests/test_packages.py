@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import distribution
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError
@@ -286,13 +287,23 @@ def required_packages(extra: str) -> set[str]:
 
 
 def link_packages(names: set[str], folder: Path) -> None:
-    """Install packages in a folder as links to the files in the environment of the tests."""
+    """Install packages in a folder as links to what is in the environment of the tests, compiled or not."""
     for name in names:
         package = distribution(name)
         for file in package.files or []:
-            if file.parts[0] != "..":  # commands and manual pages
-                (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                (folder / file).symlink_to(Path(str(package.locate_file(file))))
+            if file.parts[0] == ".." or file.suffix == ".pyc":  # commands, manual pages
+                continue
+            source = Path(str(package.locate_file(file)))
+            link(folder / file, source)
+            if source.suffix == ".py":
+                compiled = Path(cache_from_source(str(source)))
+                if compiled.exists():
+                    link(folder / file.parent / "__pycache__" / compiled.name, compiled)
+
+
+def link(path: Path, source: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(source)
 
 
 def record_turn(file: Path) -> None:

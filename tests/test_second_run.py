@@ -61,6 +61,6 @@ def test_nothing_is_named_where_nothing_passes(tmp_path: Path) -> None:
 
 
 def test_make_test_names_them() -> None:
-    recipe = (ROOT / "Makefile").read_text("utf-8").partition("\n.all-tests:\n")[2].partition("\n\n")[0]
+    recipe = (ROOT / "Makefile").read_text("utf-8").partition("\n.second-run:\n")[2].partition("\n\n")[0]
     (second,) = [line for line in recipe.splitlines() if "--last-failed" in line]
     assert f"-m pytest -p {second_run.__name__} " in second

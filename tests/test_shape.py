@@ -39,7 +39,7 @@ REPEATED_CONSTANTS = {
     "TABLE": "the SQL of each database stands beside the name of the table",
 }
 """Constants that may stand in two modules with the same value, and why."""
-PARALLEL_PACKAGES = {"dialects", "simulators"}
+PARALLEL_PACKAGES = {"dialects", "integrations", "simulators"}
 """Packages whose modules have the same parts on purpose: every dialect has a `Reader`."""
 
 SMALL_ON_PURPOSE = {"migrations", "locales"}

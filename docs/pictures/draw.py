@@ -1,4 +1,4 @@
-"""Draws the picture in the README from what the command really prints: `python docs/pictures/draw.py`."""
+"""Draws the picture of a replay from what the command really prints: `python docs/pictures/draw.py`."""
 
 import subprocess
 import sys

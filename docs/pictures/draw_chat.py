@@ -16,10 +16,10 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from thinkaloud.core.canon import Entry
+from thinkaloud.core.canon.requests import TurnRequest
 from thinkaloud.surfaces.chat.backend import (
     DisplayPreferences,
     PastTurn,
-    Question,
     Responder,
     SessionInfo,
     StreamItem,
@@ -63,7 +63,7 @@ class RecordedBackend:
     async def turns(self, session: str) -> list[PastTurn]:
         return []
 
-    async def ask(self, session: str, question: Question) -> str:
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
         self.asked = True
         return "t1"
 

@@ -209,8 +209,9 @@ REFUSED = [
     (
         '[agents.x]\nmodel = "m"\ntool = ["calculator"]',
         ": [agents.x]: unknown field 'tool'. The fields are: model, temperature, top_p, stop, seed, "
-        "parallel_tool_calls, extra, system, thinking, on_thinking_unavailable, max_tokens, tool_choice, "
-        "output_schema, context_mode, cache, name, description, summary_model, tools, assistants, limits.",
+        "parallel_tool_calls, verbosity, extra, system, thinking, on_thinking_unavailable, max_tokens, "
+        "tool_choice, output_schema, context_mode, cache, name, description, summary_model, tools, "
+        "assistants, limits.",
     ),
     (
         '[agents.x]\nmodel = "m"\ntools = "calculator"',

@@ -27,6 +27,7 @@ from tests.agents.mcp_servers import (
     unresponsive_app,
     without_discovery,
 )
+from tests.patience import alive
 
 from thinkaloud.agents import mcp as mcp_module
 from thinkaloud.agents.mcp import McpServer, connect
@@ -50,14 +51,6 @@ def tools_by_name(tools: tuple[Tool, ...]) -> dict[str, Tool]:
 
 async def pid_of(tools: tuple[Tool, ...]) -> int:
     return int((await call_tool(tools_by_name(tools)["shop_whoami"], "")).result.split()[0])
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def refusal(server: McpServer) -> str:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.types import Receive, Scope, Send
 from tests.agents.mcp_servers import FAILING_COMMAND, SERVER_COMMAND, serve_app, tool_server
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, alive
 
 from thinkaloud.agents import McpServer, Tool, Toolbox, toolbox
 from thinkaloud.agents.builtin_tools import builtin_tools
@@ -33,14 +33,6 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 async def pid_of(box: Toolbox) -> int:
     (whoami,) = await box.find(["shop/whoami"])
     return int((await call_tool(whoami, "")).result.split()[0])
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 class FakeServers:

@@ -169,12 +169,13 @@ def test_the_solver_can_answer_the_checker_task() -> None:
 @pytest.mark.parametrize(
     ("calculator", "checker", "remark"),
     [
-        ("24.0", '{"right": true}', "The calculator agrees. The checker agrees."),
-        ('{"result": 24}', "Correct!", "The calculator agrees. The checker agrees."),
+        ("24.0", "**Right**", "The calculator agrees. The checker agrees."),
+        ("= 24", "Correct!", "The calculator agrees. The checker agrees."),
         ("8 * 3 = 24", "certo", "The calculator agrees. The checker agrees."),
         ("25", "Right.", "But the calculator gives 25, where I have 24."),
         ("Error: out of memory", "Right.", "was no help: it came back with “Error: out of memory”."),
         ('{"error": 24}', "Right.", "The calculator was no help"),
+        ("24", '{"right": false}', "I cannot read as yes or no"),
         ("1e999999999", "Right.", "The calculator was no help"),
         ("24/0", "Right.", "The calculator was no help"),
         ("48/2", "Wrong. It is 25.", "But the checker does not agree: “Wrong. It is 25.”"),

@@ -1,6 +1,7 @@
 """`thinkaloud` in a process that is forked from one that has imported everything.
 
-To start a new Python takes most of a second of computing; what a command does after its imports is the same.
+To start a new Python takes most of a second of computing; what a command does after its imports is the same,
+but that its gateway waits for a slow disk.
 Some tests start `python -m thinkaloud` itself, so that this is known to work too.
 """
 
@@ -15,6 +16,7 @@ from multiprocessing.connection import Connection
 from subprocess import TimeoutExpired
 from typing import Self
 
+from tests import patient_gateway
 from tests.fork_server import FORKING
 from tests.patience import PATIENCE_S
 
@@ -108,6 +110,4 @@ def _run_command(
     os.environ.clear()
     os.environ.update(env)
     sys.argv = ["thinkaloud", *words]
-    from thinkaloud.cli import main
-
-    sys.exit(main())
+    sys.exit(patient_gateway.main())

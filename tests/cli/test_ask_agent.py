@@ -18,7 +18,7 @@ import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
 from tests.cli.environment import UserHome, running_simulator, wait_until
 from tests.cli.forked_command import ForkedCommand
-from tests.patience import PATIENCE_S, until_asleep
+from tests.patience import PATIENCE_S, alive, until_asleep
 
 import thinkaloud.builtin
 from thinkaloud.cli import main
@@ -548,7 +548,7 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
         out, err = run.communicate()
     assert (run.returncode, "Traceback" in err) == (130, False)
     assert len(children) == 1
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+    assert not any(alive(int(pid)) for pid in children)
     if form == "json":
         body = json.loads(out)
         assert body["outcome"]["ending"] == "cancelled"

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.environment import UserHome
 from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
+from tests.surfaces.memory_backend import asked
 
 from thinkaloud.cli.commands.ask_turn import interrupts
 from thinkaloud.cli.gateway_client import ServerChoice, open_backend
@@ -25,7 +26,7 @@ from thinkaloud.gateway.store.engine.file_lock import (
     lock_path,
     publish_address,
 )
-from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable, Question
+from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable
 
 SERVE = [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"]
 SESSIONS_OF_HOME = """
@@ -72,7 +73,7 @@ async def test_gateway_inside_the_process_is_asked_without_a_socket(
     monkeypatch.setattr(HttpTransport, "send", refuse)
     async with open_backend() as client:
         session = await client.create_session(model=BUILTIN_MODEL)
-        turn = await client.ask(session.id, Question(prompt="What is 2 + 2?"))
+        turn = await client.ask(session.id, asked("What is 2 + 2?"))
         items = [item async for item in client.stream(turn)]
         with pytest.raises(Refused, match="No such"):
             await client.connection.send("GET", "/api/nothing")
@@ -147,7 +148,7 @@ async def test_gateway_inside_waits_for_the_turns_of_other_commands(home: UserHo
     waited: list[int] = []
     async with open_backend(on_wait=waited.append) as client:
         session = await client.create_session()
-        turn = await client.ask(session.id, Question(prompt="A farmer has 17 sheep and buys 3. How many?"))
+        turn = await client.ask(session.id, asked("A farmer has 17 sheep and buys 3. How many?"))
     async with open_backend() as client:
         [past] = await client.turns(session.id)
     assert (past.id, past.state) == (turn, "done")

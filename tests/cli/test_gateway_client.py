@@ -17,6 +17,7 @@ from tests.server.caller import (
     start_gateway,
     wait_until,
 )
+from tests.surfaces.memory_backend import asked
 
 from thinkaloud.cli.gateway_client import GatewayClient, GatewayRefusal, connection
 from thinkaloud.cli.gateway_client.connection import FixedLocator, GatewayAddress, GatewayConnection
@@ -30,7 +31,6 @@ from thinkaloud.surfaces.chat.backend import (
     Backend,
     BackendUnreachable,
     DisplayPreferences,
-    Question,
     Reconnecting,
     StreamItem,
 )
@@ -68,7 +68,7 @@ async def test_client_asks_and_streams_a_turn_to_its_end(tmp_path: Path) -> None
     async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         backend: Backend = client
         session = await backend.create_session(model=caller.model)
-        turn = await backend.ask(session.id, Question(prompt="How much?", thinking="high", images=(PICTURE,)))
+        turn = await backend.ask(session.id, asked("How much?", thinking="high", images=(PICTURE,)))
         folded = fold(await read_turn(backend, turn))
         assert copy_text(folded) == ANSWER
         assert gateway_answer(folded).reasoning_content == THOUGHT
@@ -104,7 +104,7 @@ async def test_client_waits_for_a_slow_import_and_a_slow_export(
 async def test_client_lists_renames_searches_exports_and_deletes_sessions(tmp_path: Path) -> None:
     async with start_gateway(tmp_path, script=SCRIPT * 2) as caller, GatewayClient.at(caller.url) as client:
         sessions = [await client.create_session(model=caller.model) for _ in range(3)]
-        await read_turn(client, await client.ask(sessions[0].id, Question(prompt="prompt-word")))
+        await read_turn(client, await client.ask(sessions[0].id, asked("prompt-word")))
         await client.rename_session(sessions[0].id, "First")
         first_page, cursor = await client.sessions(limit=2)
         second_page, end = await client.sessions(limit=2, after=cursor)
@@ -152,7 +152,7 @@ async def test_client_cancels_and_answers_now(tmp_path: Path) -> None:
         GatewayClient.at(caller.url) as client,
     ):
         session = await client.create_session(model=caller.model)
-        turn = await client.ask(session.id, Question(prompt="go"))
+        turn = await client.ask(session.id, asked("go"))
         await client.cancel(turn)
         outcome = fold(await read_turn(client, turn)).outcome
         assert outcome is not None
@@ -209,7 +209,7 @@ async def test_unreachable_gateway_says_address_and_what_to_do() -> None:
         with pytest.raises(BackendUnreachable, match=r"127\.0\.0\.1:9.*thinkaloud serve"):
             await client.sessions()
         with pytest.raises(BackendUnreachable):
-            await client.ask("ses_x", Question(prompt="x"))
+            await client.ask("ses_x", asked("x"))
     for address in ("nonsense", "file:///etc/passwd"):
         async with GatewayClient.at(address) as client:
             with pytest.raises(Refused, match="not an address"):
@@ -255,9 +255,9 @@ async def test_refused_question_has_the_gateways_own_words(tmp_path: Path) -> No
     async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         session = await client.create_session(model=caller.model)
         with pytest.raises(Refused, match="neither a prompt"):
-            await client.ask(session.id, Question(prompt=" "))
+            await client.ask(session.id, asked(" "))
         with pytest.raises(Refused, match="Invalid thinking level: 'lots'"):
-            await client.ask(session.id, Question(prompt="x", thinking="lots"))
+            await client.ask(session.id, asked("x", thinking="lots"))
         with pytest.raises(GatewayRefusal, match="malformed"):
             async with GatewayClient.at(caller.url, token="wrong") as other:
                 await other.sessions()

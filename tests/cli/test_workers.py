@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cli.test_serve import Run, serving, stopped
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, alive
 from tests.postgres_server import shared_server
 from tests.store.engines import migrated_template
 
@@ -41,14 +41,6 @@ def ask(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
         answer: dict[str, Any] = json.load(response)
         return answer
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def wait_for_other_worker(run: Run, database: str, before: set[int]) -> None:

@@ -267,7 +267,7 @@ def test_documents_and_images_in_results_are_kept() -> None:
         (
             "openai_responses",
             {"truncation": "auto", "text": {"verbosity": "low"}, "max_tool_calls": 2, "store": True},
-            ("truncation", "max_tool_calls", "text.verbosity"),
+            ("truncation", "max_tool_calls"),
         ),
         (
             "anthropic_messages",
@@ -282,6 +282,15 @@ def test_fields_that_could_change_the_answer_and_are_not_honoured_are_named(
     dialect: str, fields: dict[str, Any], ignored: tuple[str, ...]
 ) -> None:
     assert parse(dialect, BODIES[dialect] | fields).ignored == ignored
+
+
+@pytest.mark.parametrize(
+    ("dialect", "fields"),
+    [("openai_chat", {"verbosity": "low"}), ("openai_responses", {"text": {"verbosity": "low"}})],
+)
+def test_verbosity_is_read_where_a_dialect_has_it(dialect: str, fields: dict[str, Any]) -> None:
+    assert parse(dialect, BODIES[dialect]).verbosity is None
+    assert parse(dialect, BODIES[dialect] | fields).verbosity == "low"
 
 
 @pytest.mark.parametrize("value", [True, False])

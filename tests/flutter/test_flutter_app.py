@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from tests.flutter.flet_site import FletScreen, FletSite
 from tests.patience import patient_context
-from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn
+from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, asked
 
 from thinkaloud.core.canon import (
     ApprovalAsked,
@@ -26,7 +26,7 @@ from thinkaloud.core.canon import (
     TurnStarted,
 )
 from thinkaloud.core.transcript import Block
-from thinkaloud.surfaces.chat.backend import Question, SessionInfo
+from thinkaloud.surfaces.chat.backend import SessionInfo
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.chat.screen_words import ScreenWords
 from thinkaloud.surfaces.flutter import chat_page, composer_row
@@ -228,7 +228,7 @@ def test_a_session_is_opened_asked_approved_and_answered(chat: Chat, size: "View
     chat.screen.wait_until(lambda: chat.screen.node("thinking-panel") is not None)
 
     turn = chat.ask("Why so many?")
-    assert turn.question == Question(prompt="Why so many?", model="island")
+    assert turn.request == asked("Why so many?", model="island")
     call: list[Event] = [
         BlockStarted(1, Kind.TOOL_CALL, "shell"),
         BlockGrew(1, '{"command": "ls"}'),
@@ -308,7 +308,7 @@ def test_another_agent_answers_and_one_that_is_not_ready_cannot_be_chosen(chat: 
     chat.wait_for("ANTHROPIC_API_KEY is not set.", there=False)
     chat.wait_for("planner")
     turn = chat.ask("Plan it.")
-    assert turn.question == Question(prompt="Plan it.", agent="planner")
+    assert turn.request == asked("Plan it.", agent="planner")
     chat.say(turn, *THOUGHT, *answer(1, "A plan."), end=True)
     chat.wait_for("A plan.")
     chat.tap("answerer")

@@ -72,6 +72,14 @@ def copy_project(folder: Path) -> None:
             shutil.copy2(ROOT / name, folder / name)
 
 
+def copy_compiled(folder: Path) -> None:
+    """Copy what Python and pytest keep of the modules that they have compiled: to do it again takes long."""
+    for top in ("src", "tests"):
+        for path in (ROOT / top).rglob("__pycache__"):
+            if "node_modules" not in path.parts:
+                shutil.copytree(path, folder / path.relative_to(ROOT), dirs_exist_ok=True)
+
+
 class ScratchProject:
     """A copy of the project in which a guide is carried out."""
 
@@ -81,6 +89,7 @@ class ScratchProject:
         """The files that guides wrote or changed so far."""
         folder.mkdir()
         copy_project(folder)
+        copy_compiled(folder)
         if (ROOT / MYPY_CACHE).exists():
             shutil.copytree(ROOT / MYPY_CACHE, folder / MYPY_CACHE)
         self.run("git init --quiet && git add --all")

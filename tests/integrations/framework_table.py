@@ -1,21 +1,42 @@
 """The table of frameworks in the docs: which modules it is about, its rows, and the programs of its pages."""
 
+import ast
 import re
+from pathlib import Path
 from typing import Any
 
-from tests.integrations.screen_table import ADAPTERS, PAGES, SERVED_MODULES, screen_modules
+from tests.integrations.screen_table import ADAPTERS, PAGES
 
 TABLE = PAGES / "frameworks.md"
-COMMON_MODULES = ("__init__", "chunks", "element", "request")
+SERVERS_TABLE = PAGES / "servers.md"
+SERVER_MODULES = ("django", "fastapi", "flask")
+"""Modules of web frameworks, which have no model."""
+REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
 _COLUMNS = ("without whole", "without streamed", "with whole", "with streamed")
 
 
-def adapters() -> list[str]:
-    """Return the names of the frameworks that have a module."""
-    others = {*COMMON_MODULES, *SERVED_MODULES, *screen_modules()}
-    return sorted(path.stem for path in ADAPTERS.glob("*.py") if path.stem not in others)
+def adapters(folder: Path = ADAPTERS) -> list[str]:
+    """Return the names of the frameworks that have a module: those that ask a model, so import `request`.
+
+    Screens and telemetry are in the same folder and only show or report a turn.
+    """
+    return sorted(path.stem for path in folder.glob("*.py") if asks_models(path.read_text("utf-8")))
+
+
+def asks_models(source: str) -> bool:
+    """Return whether a module imports what all models for frameworks ask through."""
+    return any(REQUEST_MODULE in _imported_modules(node) for node in ast.walk(ast.parse(source)))
+
+
+def _imported_modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        return [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return []
 
 
 def program_of(name: str) -> str:
@@ -25,9 +46,9 @@ def program_of(name: str) -> str:
     return match[1]
 
 
-def rows() -> dict[str, str]:
-    """Return the rows of the table by the name of their framework."""
-    return {match[1]: match[0] for match in _ROW.finditer(TABLE.read_text("utf-8"))}
+def rows(table: Path = TABLE) -> dict[str, str]:
+    """Return the rows of a table by the name of their framework."""
+    return {match[1]: match[0] for match in _ROW.finditer(table.read_text("utf-8"))}
 
 
 def make_row(name: str, measured: dict[str, Any], date: str) -> str:
@@ -42,13 +63,13 @@ def make_row(name: str, measured: dict[str, Any], date: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def write_row(name: str, row: str) -> None:
+def write_row(name: str, row: str, table: Path = TABLE) -> None:
     """Replace the row of a framework, or add it below the others."""
-    text = TABLE.read_text("utf-8")
-    old = rows().get(name)
+    text = table.read_text("utf-8")
+    old = rows(table).get(name)
     if old is None:
         end = text.index("<!-- end -->")
         text = text[:end] + row + text[end:]
     else:
         text = text.replace(old, row)
-    TABLE.write_text(text, "utf-8")
+    table.write_text(text, "utf-8")

@@ -1,10 +1,18 @@
-"""Every framework has its measured row, and a page with a short program."""
+"""Every framework and every web server has its measured row, and a page with a short program."""
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
-from tests.integrations.framework_table import adapters, make_row, program_of, rows
+from tests.integrations.framework_table import (
+    SERVER_MODULES,
+    SERVERS_TABLE,
+    adapters,
+    make_row,
+    program_of,
+    rows,
+)
 from tests.integrations.measure_framework import FRAMEWORKS, PROVIDERS
 from tests.integrations.reasoning_cases import CASES
 
@@ -15,6 +23,20 @@ def test_every_adapter_is_measured() -> None:
     assert adapters() == sorted(FRAMEWORKS) == sorted(rows()), "run `make integrations`"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from thinkaloud.integrations.request import FrameworkRequest",
+        "from thinkaloud.integrations import request",
+        "def ask():\n    import thinkaloud.integrations.request as request",
+    ],
+)
+def test_module_that_asks_models_is_an_adapter(tmp_path: Path, source: str) -> None:
+    (tmp_path / "robot.py").write_text(source)
+    (tmp_path / "screen.py").write_text("from thinkaloud.client import follow  # not integrations.request")
+    assert adapters(tmp_path) == ["robot"]
+
+
 @pytest.mark.parametrize("name", adapters())
 def test_row_has_a_date_and_all_cases_with_us(name: str) -> None:
     cells = [cell.strip() for cell in rows()[name].split("|")[1:-1]]
@@ -23,12 +45,21 @@ def test_row_has_a_date_and_all_cases_with_us(name: str) -> None:
     assert cells[9:] == [f"{len(PROVIDERS)} of {len(PROVIDERS)}"] * 2
 
 
-@pytest.mark.parametrize("name", adapters())
+@pytest.mark.parametrize("name", [*adapters(), *SERVER_MODULES])
 def test_program_is_short_and_complete(name: str) -> None:
     program = program_of(name)
     assert len(program.splitlines()) <= MAX_PROGRAM_LINES
     ast.parse(program)
     assert f"thinkaloud.integrations.{name}" in program
+
+
+def test_every_web_server_is_measured() -> None:
+    assert sorted(SERVER_MODULES) == sorted(rows(SERVERS_TABLE)), "run `make integrations`"
+    for row in rows(SERVERS_TABLE).values():
+        *_, date, checks, cuts, _ = (cell.strip() for cell in row.split("|"))
+        assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", date)
+        assert int(checks) > 0
+        assert int(cuts) > 0
 
 
 def test_row_counts_what_is_right() -> None:

@@ -144,7 +144,7 @@ def test_sampling_shapes_and_files_have_the_official_types(
     params = pytest.importorskip(module, reason="the client library is not installed")
     file = UserMessage("Read this.", (), (File("application/pdf", "aGk=", "report.pdf"),))
     # The types of the newest Anthropic library have no temperature, although older models take one.
-    sampling = Sampling(stop=("END",), seed=7, parallel_tool_calls=False)
+    sampling = Sampling(stop=("END",), seed=7, parallel_tool_calls=False, verbosity="low")
     if destination is not CLAUDE:
         sampling = msgspec.structs.replace(sampling, temperature=0.5, top_p=0.9)
     options = BuildOptions(

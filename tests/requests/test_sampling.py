@@ -204,3 +204,44 @@ def test_one_call_at_a_time_means_nothing_without_tools(model: str) -> None:
     request = prepared(model, parallel_tool_calls=False)
     assert not {"parallel_tool_calls", "tool_choice"} & set(body(request))
     assert not any("parallel_tool_calls" in str(note) for note in request.notes)
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        ("openai-chat/gpt-5.1", ("verbosity",)),
+        ("openrouter/openai/gpt-5.1", ("verbosity",)),
+        ("openai/gpt-5.1", ("text", "verbosity")),
+        ("azure/gpt-5.1", ("text", "verbosity")),
+    ],
+)
+def test_verbosity_is_sent_where_the_provider_has_a_field(model: str, path: tuple[str, ...]) -> None:
+    value: Any = body(prepared(model, verbosity="low"))
+    for name in path:
+        value = value[name]
+    assert value == "low"
+
+
+def test_verbosity_and_the_shape_of_the_answer_are_sent_together() -> None:
+    text = body(prepared("openai/gpt-5.1", verbosity="low", output_schema={"type": "object"}))["text"]
+    assert (text["verbosity"], text["format"]["type"]) == ("low", "json_schema")
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("claude-opus-4.5", "anthropic has no parameter for verbosity"),
+        ("deepseek/deepseek-v4-pro", "deepseek has no parameter for verbosity"),
+        ("openai/gpt-4o", "gpt-4o does not take verbosity"),
+        ("openai/o3", "o3 does not take verbosity"),
+    ],
+)
+def test_verbosity_is_left_out_with_a_note_where_it_is_not_taken(model: str, reason: str) -> None:
+    for value, noted in (("high", True), ("medium", False)):
+        request = prepared(model, verbosity=value)
+        assert "verbosity" not in json.dumps(body(request))
+        assert (f"{reason}, so verbosity was not sent." in map(str, request.notes)) == noted
+
+
+def test_a_row_that_refuses_more_than_its_model_keeps_what_that_refuses() -> None:
+    assert "temperature" not in body(prepared("openai/o3", temperature=0.5))

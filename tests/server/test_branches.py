@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.event_loop import in_event_loop
 from tests.server.caller import Caller, start_gateway
+from tests.surfaces.memory_backend import asked
 
 from thinkaloud.cli.gateway_client import GatewayClient
 from thinkaloud.gateway.store.queries import branches, sessions, turns
 from thinkaloud.gateway.store.rows import TurnRow
-from thinkaloud.surfaces.chat.backend import Question
 
 SCRIPT = [{"thinking": f"Thought {number}.", "text": f"Answer {number}."} for number in range(12)]
 
@@ -69,12 +69,12 @@ async def test_first_question_can_be_replaced_and_an_old_branch_continued(tmp_pa
     async with start_gateway(tmp_path, script=SCRIPT) as caller, GatewayClient.at(caller.url) as client:
         session = await caller.create_session()
         first = await ask(caller, session, "one")
-        edited = await client.ask(session, Question(prompt="one, edited", replaces=first))
+        edited = await client.ask(session, asked("one, edited", replaces=first))
         await caller.read_stream(edited)
         assert asked_prompts(caller) == ["one, edited"]
         [past] = await client.turns(session)
         assert (past.prompt, past.versions) == ("one, edited", (first, edited))
-        follow_up = await client.ask(session, Question(prompt="two", follows=first))
+        follow_up = await client.ask(session, asked("two", follows=first))
         await caller.read_stream(follow_up)
         assert asked_prompts(caller) == ["one", "two"]
         assert [turn.prompt for turn in await client.turns(session)] == ["one", "two"]

@@ -299,7 +299,7 @@ def test_thread_goes_on_after_a_restart_with_its_tools_stored_once(tmp_path: Pat
         assert [message["role"] for message in received.body["messages"]].count("system") == 1
 
     async def look_at_the_store(caller: Caller) -> None:
-        rows = await caller.database.read(lambda conn: conn.execute(select(turns.c.wishes)).scalars().all())
+        rows = await caller.database.read(lambda conn: conn.execute(select(turns.c.options)).scalars().all())
         assert [row.count("get_weather") for row in rows] == [1, 0, 0]
 
     for number in range(3):
@@ -520,6 +520,7 @@ def test_continued_request_brings_results_images_and_options_to_the_model(tmp_pa
         "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}],
         "response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": closed}},
         "parallel_tool_calls": False,
+        "verbosity": "low",
         "stop": "END",
         "reasoning_effort": "medium",
     }
@@ -544,11 +545,14 @@ def test_continued_request_brings_results_images_and_options_to_the_model(tmp_pa
         assert sent["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
         assert sent["output_config"]["format"]["schema"] == closed
         assert sent["stop_sequences"] == ["END"]
-        stored = await caller.database.read(lambda conn: conn.execute(select(turns.c.wishes)).scalars().all())
+        stored = await caller.database.read(
+            lambda conn: conn.execute(select(turns.c.options)).scalars().all()
+        )
         for row in map(json.loads, stored):
             assert row == {
                 "stop": ["END"],
                 "parallel_tool_calls": False,
+                "verbosity": "low",
                 "output_schema": closed,
                 "thinking": "medium",
                 "on_thinking_unavailable": "warn",

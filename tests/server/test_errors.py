@@ -25,6 +25,7 @@ NOT_OF_THE_GATEWAY = ("thinkaloud.gateway.store.migrations.", "thinkaloud.integr
 
 CODES = {
     "BadCatalog": (422, "bad_catalog"),
+    "BadPosition": (400, "bad_request"),
     "BadRequest": (400, "bad_request"),
     "BudgetTooSmall": (422, "budget_too_small"),
     "Conflict": (409, "conflict"),

@@ -13,6 +13,7 @@ from thinkaloud.core.canon import Refused
 from thinkaloud.core.catalog import builtin_catalog
 from thinkaloud.gateway.server.gateway import Gateway
 from thinkaloud.gateway.server.http.routes import ROUTES
+from thinkaloud.gateway.server.node import Phase
 from thinkaloud.gateway.store.engine.database import NotSaved
 from thinkaloud.gateway.store.engine.sqlite import SqliteDatabase, open_database
 from thinkaloud.gateway.store.log.event_log import LogConfig
@@ -23,7 +24,7 @@ def test_healthz_and_readyz(tmp_path: Path) -> None:
         async with start_gateway(tmp_path) as caller:
             assert await caller.call("GET", "/healthz") == {"status": "ok"}
             assert await caller.call("GET", "/readyz") == {"status": "ok"}
-            caller.gateway.ready = False
+            caller.gateway.phase = Phase.STARTING
             assert (await caller.call("GET", "/readyz", status=503))["status"] == "starting"
 
     asyncio.run(story())
@@ -89,7 +90,7 @@ def test_gateway_that_stops_refuses_new_sessions(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             session = await caller.create_session()
-            caller.gateway.ready, caller.gateway.stopping = False, True
+            caller.gateway.phase = Phase.STOPPING
             for path, body in (
                 ("/api/sessions", {}),
                 (f"/api/sessions/{session}/turns", {"prompt": "Go."}),
@@ -187,7 +188,7 @@ def test_gateway_starts_though_old_deletions_cannot_be_erased(
         async with open_database(tmp_path / "thinkaloud.db") as database:
             await database.write(damage_search_index)
             async with Gateway(database, builtin_catalog()) as gateway:
-                assert gateway.ready
+                assert gateway.phase is Phase.READY
 
     asyncio.run(story())
     (record,) = [record for record in caplog.records if "deleted earlier" in record.message]

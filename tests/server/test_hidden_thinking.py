@@ -93,7 +93,8 @@ def requests_of(route: ApiRoute, paths: dict[str, str]) -> list[tuple[str, Any]]
         "/api/search": ["?q=canarythought&scope=thoughts", "?q=canarythought", "?q=gull"],
         f"/api/sessions/{paths['session']}/messages": ["", "?entries=true", "?order=newest"],
         f"/api/sessions/{paths['session']}/export": [
-            f"?format={form}" for form in ("text", "json", "markdown", "markdown&thinking=callout")
+            f"?format={form}"
+            for form in ("text", "json", "markdown", "markdown&thinking=callout", "otlp&content=seals")
         ],
         f"/api/turns/{paths['turn']}/events": ["", "?after=0", "?speed=100"],
     }

@@ -1,34 +1,25 @@
-"""Spans: `gen_ai.*` attributes of a turn, no text, and nothing without OpenTelemetry."""
+"""Spans of running turns: their names, no text unless asked for, and nothing without OpenTelemetry."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.server.caller import ANSWER, THOUGHT, quick_settings, start_gateway
 
-from thinkaloud import fold
-from thinkaloud.core.canon import (
-    BlockEnded,
-    BlockGrew,
-    BlockStarted,
-    Entry,
-    Event,
-    Finish,
-    Kind,
-    TurnEnded,
-    TurnFailed,
-    TurnStarted,
-    Usage,
-    UsageReported,
-)
-from thinkaloud.core.transcript import Turn, apply
+from thinkaloud.core.export.span_attributes import SpanContent
+from thinkaloud.core.export.spans import SpanOptions, TracedTurn
 from thinkaloud.gateway.server.turns.tracing import turn_span
+from thinkaloud.gateway.store.queries import users
+from thinkaloud.gateway.store.rows import ThinkingShown
 
-THOUGHT, ANSWER = "canary of a thought", "canary of an answer"
+TRACED = TracedTurn(entries=(), model="m-1", provider="vllm")
 
 
 @pytest.fixture(scope="module")
@@ -48,92 +39,84 @@ def spans(provider: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
     provider.clear()
 
 
-def turn(end: Event) -> Turn:
-    events: list[Event] = [
-        TurnStarted("openai_chat", "m-1-2026"),
-        BlockStarted(0, Kind.REASONING),
-        BlockGrew(0, THOUGHT),
-        BlockEnded(0),
-        BlockStarted(1, Kind.TEXT),
-        BlockGrew(1, ANSWER),
-        BlockEnded(1),
-        UsageReported(Usage(input=11, output=24, reasoning=15)),
-        end,
-    ]
-    built_turn = Turn()
-    for seq, event in enumerate(events):
-        apply(built_turn, Entry(seq, event, 1000 + 100 * seq))
-    return built_turn
+def run_turn(
+    tmp_path: Path, spans: InMemorySpanExporter, options: SpanOptions | None = None
+) -> dict[str, ReadableSpan]:
+    """Run a turn of a user, and return its spans by name."""
+
+    async def serve() -> None:
+        settings = quick_settings(trace=options or SpanOptions())
+        async with start_gateway(tmp_path, settings=settings) as caller:
+            await caller.run_turn(await caller.create_session())
+
+    asyncio.run(serve())
+    return {span.name: span for span in spans.get_finished_spans()}
 
 
-def only(spans: InMemorySpanExporter) -> ReadableSpan:
-    [span] = spans.get_finished_spans()
-    return span
+def test_turn_has_spans_with_gen_ai_attributes(tmp_path: Path, spans: InMemorySpanExporter) -> None:
+    found = run_turn(tmp_path, spans)
+    turn, reply = found["invoke_agent"], found["chat qwen3-8b"]
+    assert (turn.kind, reply.kind) == (trace.SpanKind.INTERNAL, trace.SpanKind.CLIENT)
+    context = turn.get_span_context()
+    assert reply.parent is not None
+    assert context is not None
+    assert reply.parent.span_id == context.span_id
+    attributes = dict(reply.attributes or {})
+    assert attributes["gen_ai.provider.name"] == "vllm"
+    assert attributes["gen_ai.response.finish_reasons"] == ("stop",)
+    assert attributes["gen_ai.usage.output_tokens"]
+    assert str(attributes["gen_ai.conversation.id"]).startswith("ses_")
+    assert "gen_ai.system" not in attributes
+    assert reply.start_time is not None
+    assert turn.end_time is not None
+    assert turn.start_time is not None
+    assert turn.start_time <= reply.start_time + 1_000_000 < turn.end_time + 1_000_000
+    texts = "".join(span.to_json() for span in found.values())
+    assert THOUGHT not in texts
+    assert ANSWER not in texts
 
 
-def test_turn_span_has_gen_ai_attributes(spans: InMemorySpanExporter) -> None:
-    with turn_span(model="m-1", provider="vllm") as span:
-        span.record_end(turn(TurnEnded(Finish.STOP)))
-    finished_span = only(spans)
-    assert (finished_span.name, finished_span.kind) == ("chat m-1", trace.SpanKind.CLIENT)
-    assert dict(finished_span.attributes or {}) == {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "vllm",
-        "gen_ai.system": "vllm",
-        "gen_ai.request.model": "m-1",
-        "gen_ai.response.model": "m-1-2026",
-        "gen_ai.response.finish_reasons": ("stop",),
-        "gen_ai.usage.input_tokens": 11,
-        "gen_ai.usage.output_tokens": 24,
-        "thinkaloud.reasoning_tokens": 15,
-        "thinkaloud.reasoning_ms": 200,
-    }
-    assert finished_span.status.status_code is trace.StatusCode.UNSET
+@pytest.mark.parametrize(
+    ("content", "thought"), [(SpanContent.MESSAGES, False), (SpanContent.THOUGHTS, True)]
+)
+def test_texts_are_in_the_spans_if_asked_for(
+    tmp_path: Path, spans: InMemorySpanExporter, content: SpanContent, thought: bool
+) -> None:
+    found = run_turn(tmp_path, spans, SpanOptions(content, openinference=True))
+    attributes = dict(found["chat qwen3-8b"].attributes or {})
+    assert ANSWER in str(attributes["gen_ai.output.messages"])
+    assert (THOUGHT in str(attributes)) is thought
+    assert attributes["openinference.span.kind"] == "LLM"
 
 
-def test_failed_turn_sets_error_type(spans: InMemorySpanExporter) -> None:
-    with turn_span(model="m-1", provider="vllm") as span:
-        span.record_end(turn(TurnFailed("cut_off", "canary of a message")))
-    finished_span = only(spans)
-    assert (finished_span.attributes or {})["error.type"] == "cut_off"
-    assert finished_span.status.status_code is trace.StatusCode.ERROR
-    assert "canary" not in finished_span.to_json()
+def test_thoughts_that_a_user_may_not_see_are_in_no_span(
+    tmp_path: Path, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The right of the user whose turn it is, also if the operator asked for thoughts."""
+    rules = {"": ThinkingShown.NOTHING}
+    monkeypatch.setattr(users, "thinking_rules", lambda conn, user: rules)
+    found = run_turn(tmp_path, spans, SpanOptions(SpanContent.THOUGHTS))
+    attributes = str(found["chat qwen3-8b"].attributes)
+    assert ANSWER in attributes
+    assert THOUGHT not in attributes
 
 
 def test_exception_is_recorded_by_class_name_and_reraised(spans: InMemorySpanExporter) -> None:
-    with pytest.raises(KeyError), turn_span(model="m-1", provider="vllm"):
+    with pytest.raises(KeyError), turn_span(TRACED, SpanOptions()):
         raise KeyError("canary of an exception")
-    span = only(spans)
+    [span] = spans.get_finished_spans()
     assert (span.attributes or {})["error.type"] == "KeyError"
     assert span.events == ()
     assert "canary" not in span.to_json()
 
 
-def test_span_contains_no_text(spans: InMemorySpanExporter) -> None:
-    with turn_span(model="m-1", provider="vllm") as span:
-        span.record_end(turn(TurnEnded(Finish.STOP)))
-    assert "canary" not in only(spans).to_json()
-
-
-def test_unknown_values_are_left_out_of_the_span(spans: InMemorySpanExporter) -> None:
-    with turn_span(model="m-1", provider="vllm") as span:
-        span.record_end(fold([TurnStarted(), TurnEnded(Finish.CANCELLED)]))
-    attributes = dict(only(spans).attributes or {})
-    assert attributes["gen_ai.response.finish_reasons"] == ("cancelled",)
-    assert not [
-        name
-        for name in attributes
-        if "usage" in name or "reasoning" in name or name == "gen_ai.response.model"
-    ]
-
-
 def test_opentelemetry_is_not_imported_without_a_tracer() -> None:
     code = """
-import sys
-from thinkaloud import Turn
+import asyncio, sys
+from thinkaloud.core.export.spans import SpanOptions, TracedTurn
 from thinkaloud.gateway.server.turns.tracing import turn_span
-with turn_span(model="m", provider="p") as span:
-    span.record_end(Turn())
+with turn_span(TracedTurn(entries=()), SpanOptions()) as span:
+    asyncio.run(span.record_end(None))
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -180,6 +180,12 @@ CASES = [
         "'minimal'",
     ),
     RuleCase(
+        "openai-chat.verbosity",
+        with_changes(verbosity="low"),
+        with_changes(verbosity="low", model="gpt-4o"),
+        "'low' is not supported with the 'gpt-4o' model. Supported values are: 'medium'.",
+    ),
+    RuleCase(
         "openai-chat.sampling", unchanged, with_changes(temperature=0), "'temperature' does not support 0"
     ),
     RuleCase(
@@ -222,6 +228,9 @@ CASES = [
         opening=CLAUDE,
     ),
     RuleCase("openrouter.effort", unchanged, with_changes(reasoning_effort="low"), "must agree"),
+    RuleCase(
+        "openrouter.verbosity", with_changes(verbosity="low"), with_changes(verbosity="short"), "'short'"
+    ),
     RuleCase(
         "openrouter.mandatory",
         unchanged,

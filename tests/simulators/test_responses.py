@@ -117,6 +117,12 @@ CASES = [
         "'minimal' is not supported with the 'gpt-6-sol' model",
     ),
     RuleCase(
+        "openai-responses.verbosity",
+        with_changes(text={"verbosity": "low"}),
+        with_changes(text={"verbosity": "short"}),
+        "'short' is not supported with the 'gpt-6-sol' model",
+    ),
+    RuleCase(
         "openai-responses.unverified",
         unchanged,
         with_changes(reasoning={"summary": "auto"}),

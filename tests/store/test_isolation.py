@@ -67,7 +67,7 @@ class IsolationMachine(RuleBasedStateMachine):
             who: {} for who in product(USERS, WORKSPACES)
         }
         self.agents: dict[str, tuple[OwnerName, StoredAgent]] = {}
-        self.wishes: dict[OwnerName, Preferences] = {}
+        self.stored: dict[OwnerName, Preferences] = {}
         self.secrets: dict[str, str] = {}
 
     @initialize()
@@ -233,8 +233,8 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule(who=owners, language=st.sampled_from(["en-US", "pt-BR"]))
     def write_preferences(self, who: OwnerName, language: str) -> None:
-        self.wishes[who] = Preferences(language=language)
-        preferences.write(self.conn, self.owners[who], self.wishes[who], self.now_ms)
+        self.stored[who] = Preferences(language=language)
+        preferences.write(self.conn, self.owners[who], self.stored[who], self.now_ms)
 
     @rule(target=made_tokens, name=st.sampled_from(USERS))
     def create_token(self, name: str) -> tuple[str, str]:
@@ -275,7 +275,7 @@ class IsolationMachine(RuleBasedStateMachine):
         self.agents = {
             agent_id: made for agent_id, made in self.agents.items() if agent_id not in removed_ids
         }
-        self.wishes = {who: wishes for who, wishes in self.wishes.items() if who not in owner_names}
+        self.stored = {who: row for who, row in self.stored.items() if who not in owner_names}
         self.secrets = {secret: user_name for secret, user_name in self.secrets.items() if user_name != name}
         self.add(name)
 
@@ -289,7 +289,7 @@ class IsolationMachine(RuleBasedStateMachine):
             expected = [session_model.session for session_model in self.sessions_by_owner[who].values()]
             expected.sort(key=lambda one: (-one.updated_ms, -one.key))
             assert list(sessions.list_page(self.conn, owner, limit=200).items) == expected
-            assert preferences.read(self.conn, owner) == self.wishes.get(who, Preferences())
+            assert preferences.read(self.conn, owner) == self.stored.get(who, Preferences())
             shared = [agent for maker, agent in self.agents.values() if maker[1] == who[1]]
             shared.sort(key=lambda one: one.key)
             assert list(agents.list_page(self.conn, owner, limit=200).items) == shared

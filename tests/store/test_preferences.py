@@ -72,8 +72,8 @@ def test_take_removes_the_preferences_of_one_owner(conn: Connection, ana: Owner)
 
 def test_preferences_do_not_store_which_blocks_are_open() -> None:
     """R056, K4: mode and visibility are stored, the state of a single block is not."""
-    wishes = {"display", "language", "context_mode", "render", "expand_key", "model", "thinking"}
-    assert set(Preferences.__struct_fields__) == wishes
+    names = {"display", "language", "context_mode", "render", "expand_key", "model", "thinking"}
+    assert set(Preferences.__struct_fields__) == names
     assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)
 
 
@@ -83,7 +83,7 @@ def test_unknown_preferences_of_a_newer_version_are_ignored(conn: Connection, an
     newer["voice"] = {"speed": 2}
     newer["context_mode"] = "dream"
     newer["display"] |= {"glow": True, "header": "hologram", "while_streaming": "collapsed"}
-    conn.execute(update(preference_rows).values(wishes=msgspec.json.encode(newer).decode()))
+    conn.execute(update(preference_rows).values(settings=msgspec.json.encode(newer).decode()))
     read = preferences.read(conn, ana)
     assert read.language == "pt-BR"
     assert read.context_mode is ContextMode.PROVIDER_DEFAULT
@@ -98,7 +98,7 @@ def test_unknown_preferences_of_a_newer_version_are_ignored(conn: Connection, an
 )
 def test_invalid_preferences_fall_back_to_defaults(conn: Connection, ana: Owner, stored: str) -> None:
     preferences.write(conn, ana, TRACE, NOW_MS)
-    conn.execute(update(preference_rows).values(wishes=stored))
+    conn.execute(update(preference_rows).values(settings=stored))
     assert preferences.read(conn, ana) == Preferences()
 
 
@@ -107,11 +107,11 @@ def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text:
     """S10."""
     ben = new_owner(conn, "ben")
     preferences.write(conn, ben, TRACE, NOW_MS)
-    wishes = Preferences(language=text, display=Policy(preset=text))
+    settings = Preferences(language=text, display=Policy(preset=text))
     if "\ud800" in text or "\udfff" in text:
         with pytest.raises(Refused, match="Preferences cannot be stored"):
-            preferences.write(conn, ana, wishes, NOW_MS)
+            preferences.write(conn, ana, settings, NOW_MS)
     else:
-        preferences.write(conn, ana, wishes, NOW_MS)
-        assert preferences.read(conn, ana) == wishes
+        preferences.write(conn, ana, settings, NOW_MS)
+        assert preferences.read(conn, ana) == settings
     assert preferences.read(conn, ben) == TRACE

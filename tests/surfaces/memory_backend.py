@@ -19,19 +19,31 @@ from thinkaloud.core.canon import (
     TurnEnded,
     TurnStarted,
 )
+from thinkaloud.core.canon.requests import Image, TurnRequest, UserMessage
 from thinkaloud.core.transcript import fold_entries
 from thinkaloud.surfaces.chat.backend import (
     BackendUnreachable,
     DisplayPreferences,
     FoundText,
     PastTurn,
-    Question,
     Responder,
     Restarted,
     SessionInfo,
     StreamItem,
     TurnCost,
 )
+
+
+def asked(prompt: str, images: tuple[Image, ...] = (), **options: Any) -> TurnRequest:
+    """A request with one message."""
+    return TurnRequest(messages=(UserMessage(prompt, images),), **options)
+
+
+def prompt_of(request: TurnRequest) -> UserMessage:
+    """The message of a request that has one."""
+    (message,) = request.messages
+    assert isinstance(message, UserMessage)
+    return message
 
 
 def thought_and_answer(thought: str, answer: str) -> list[Event]:
@@ -51,9 +63,10 @@ def thought_and_answer(thought: str, answer: str) -> list[Event]:
 class MemoryTurn:
     """A turn whose stream the test feeds."""
 
-    def __init__(self, id: str, question: Question) -> None:
+    def __init__(self, id: str, request: TurnRequest, key: str) -> None:
         self.id = id
-        self.question = question
+        self.request = request
+        self.key = key
         self.items: list[StreamItem] = []
         self.state = "running"
         self.versions: tuple[str, ...] = ()
@@ -125,14 +138,14 @@ class MemoryBackend:
         self.rows = {info.id: info, **self.rows}
         self.turns_by_session[info.id] = []
         for prompt, thought, answer in exchanges:
-            self._new_turn(info.id, Question(prompt=prompt)).answer(thought, answer)
+            self._new_turn(info.id, asked(prompt)).answer(thought, answer)
         return info
 
     def last_turn(self) -> MemoryTurn:
         return list(self.turns_by_id.values())[-1]
 
-    def _new_turn(self, session: str, question: Question) -> MemoryTurn:
-        turn = MemoryTurn(f"t{next(self._ids)}", question)
+    def _new_turn(self, session: str, request: TurnRequest, key: str = "") -> MemoryTurn:
+        turn = MemoryTurn(f"t{next(self._ids)}", request, key)
         self.turns_by_id[turn.id] = turn
         self.turns_by_session[session].append(turn)
         return turn
@@ -174,28 +187,28 @@ class MemoryBackend:
             PastTurn(
                 id=turn.id,
                 versions=turn.versions,
-                prompt=turn.question.prompt,
-                images=turn.question.images,
+                prompt=prompt_of(turn.request).text,
+                images=prompt_of(turn.request).images,
                 state=turn.state,
                 entries=() if turn.state == "running" else turn.entries,
             )
             for turn in self.older_branches.get(branch) or self.turns_by_session[session]
         ]
 
-    async def ask(self, session: str, question: Question) -> str:
-        self._called("ask", session, question)
-        if question.replaces:
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
+        self._called("ask", session, request)
+        if request.replaces:
             turns = self.turns_by_session[session]
-            index = [turn.id for turn in turns].index(question.replaces)
+            index = [turn.id for turn in turns].index(request.replaces)
             replaced, before = turns[index], turns[:index]
             self.older_branches[replaced.id] = list(turns)
             self.turns_by_session[session] = before
-            new = self._new_turn(session, question)
+            new = self._new_turn(session, request, key)
             versions = (*(replaced.versions or (replaced.id,)), new.id)
             for id in versions:
                 self.turns_by_id[id].versions = versions
             return new.id
-        return self._new_turn(session, question).id
+        return self._new_turn(session, request, key).id
 
     def stream(self, turn: str, *, after: int = -1) -> AsyncGenerator[StreamItem, None]:
         return self.turns_by_id[turn].stream(after)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
-from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and_answer
+from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, asked, prompt_of, thought_and_answer
 from textual import events
 from textual.command import CommandPalette
 
@@ -21,8 +21,9 @@ from thinkaloud.core.canon import (
     TurnStarted,
     Wording,
 )
+from thinkaloud.core.canon.requests import TurnRequest
 from thinkaloud.core.export import ThinkingStyle
-from thinkaloud.surfaces.chat.backend import FoundText, Question, Reconnecting
+from thinkaloud.surfaces.chat.backend import FoundText, Reconnecting
 from thinkaloud.surfaces.chat.chat_session import Answerer
 from thinkaloud.surfaces.tui.screens.app import ChatOptions
 from thinkaloud.surfaces.tui.screens.approval_bar import ApprovalBar
@@ -42,7 +43,7 @@ def test_question_is_asked_and_answer_is_drawn_below_its_thinking() -> None:
         await chat.type("What is 2+2?")
         await chat.until(lambda: chat.called("ask"))
         question = chat.called("ask")[0][1]
-        assert question == Question(prompt="What is 2+2?", model="qwen", thinking="high")
+        assert question == asked("What is 2+2?", model="qwen", thinking="high")
         assert chat.called("create_session") == [("qwen", "")]
         turn = chat.backend.last_turn()
         turn.say(*thought_and_answer("Two and two.", "It is four.")[:3])
@@ -69,7 +70,7 @@ def test_refused_question_stays_in_the_prompt_with_the_reason() -> None:
 
 
 class _RefusingBackend(MemoryBackend):
-    async def ask(self, session: str, question: Question) -> str:
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
         raise Refused("No API key. Set ONE.")
 
 
@@ -243,7 +244,7 @@ def test_unknown_slash_command_is_not_sent_without_asking() -> None:
         await chat.until(lambda: isinstance(chat.app.screen, ConfirmScreen))
         await chat.press("y")
         await chat.until(lambda: chat.called("ask"))
-        assert chat.called("ask")[0][1].prompt == "/etcetera and so on"  # type: ignore[attr-defined]
+        assert chat.called("ask")[0][1] == asked("/etcetera and so on")
 
     run_chat(act)
 
@@ -261,7 +262,7 @@ def test_question_is_edited_and_asked_again_from_there() -> None:
         await chat.sees("Editing")
         await chat.press(*" Again", "enter")
         await chat.until(lambda: chat.called("ask"))
-        assert chat.called("ask")[0][1] == Question(prompt="First? Again", replaces=replaced)
+        assert chat.called("ask")[0][1] == asked("First? Again", replaces=replaced)
         chat.backend.last_turn().answer("t", "Answer three")
         await chat.sees("First? Again", "Answer three")
         assert "Answer one" not in chat.text
@@ -283,7 +284,7 @@ def test_escape_leaves_the_edit_before_it_stops_anything() -> None:
         assert chat.chat.composer.area.text == ""
         await chat.type("Next")
         await chat.until(lambda: chat.called("ask"))
-        assert chat.called("ask")[0][1] == Question(prompt="Next")
+        assert chat.called("ask")[0][1] == asked("Next")
         await chat.press("escape")
         await chat.until(lambda: chat.called("cancel"))
         await chat.sees("Stopped before")
@@ -309,9 +310,9 @@ def test_image_is_attached_by_command_and_by_pasted_path(tmp_path: Path) -> None
         await chat.type("What is this?")
         await chat.until(lambda: chat.called("ask"))
         question = chat.called("ask")[0][1]
-        assert isinstance(question, Question)
-        assert [image.media_type for image in question.images] == ["image/png", "image/png"]
-        assert base64.b64decode(question.images[0].data) == PIXEL
+        assert isinstance(question, TurnRequest)
+        assert [image.media_type for image in prompt_of(question).images] == ["image/png", "image/png"]
+        assert base64.b64decode(prompt_of(question).images[0].data) == PIXEL
         await chat.until(lambda: not chat.chat.composer.attachments)
 
     run_chat(act)

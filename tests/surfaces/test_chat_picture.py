@@ -1,4 +1,4 @@
-"""The moving picture in the README shows what the chat really draws."""
+"""The moving picture of the terminal shows what the chat really draws."""
 
 import asyncio
 import re

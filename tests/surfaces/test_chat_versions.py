@@ -3,7 +3,7 @@
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend
 
-from thinkaloud.surfaces.chat.backend import Question
+from thinkaloud.core.canon.requests import TurnRequest
 from thinkaloud.surfaces.tui.screens.app import ChatOptions
 from thinkaloud.surfaces.tui.screens.exchange import QuestionView
 
@@ -38,7 +38,7 @@ def test_edited_question_tells_its_version_and_keys_show_the_others() -> None:
         await chat.type("In the older branch")
         await chat.until(lambda: len(chat.called("ask")) == 2)
         question = chat.called("ask")[1][1]
-        assert isinstance(question, Question)
+        assert isinstance(question, TurnRequest)
         assert chat.chat.chat is not None
         assert question.follows == backend.older_branches[chat.chat.chat.turns[0].id][-1].id
 

@@ -1,12 +1,12 @@
 """Questions that are sent while a turn runs: they wait, are edited and removed, and are sent in order."""
 
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
-from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, thought_and_answer
+from tests.surfaces.memory_backend import MemoryBackend, MemoryTurn, asked, prompt_of, thought_and_answer
 
 from thinkaloud.core.canon import Refused, TurnFailed
-from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.canon.requests import Image, TurnRequest
 from thinkaloud.surfaces.chat.attachments import Attachment
-from thinkaloud.surfaces.chat.backend import BackendUnreachable, Question, SessionBusy
+from thinkaloud.surfaces.chat.backend import BackendUnreachable, SessionBusy
 from thinkaloud.surfaces.chat.chat_session import Answerer, ChatSession
 from thinkaloud.surfaces.chat.question_queue import Change, Questions, WaitingInMemory, WaitingQuestion
 from thinkaloud.surfaces.tui.screens.app import ChatOptions
@@ -16,10 +16,10 @@ from thinkaloud.surfaces.tui.screens.composer import Composer, WaitingList
 class BusyBackend(MemoryBackend):
     """Refuses a question while a turn of the session runs, as the gateway does."""
 
-    async def ask(self, session: str, question: Question) -> str:
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
         if any(turn.state == "running" for turn in self.turns_by_session[session]):
             raise SessionBusy("Turn trn_1 of session ses_1 is still running.")
-        return await super().ask(session, question)
+        return await super().ask(session, request, key)
 
 
 class FailingStore(WaitingInMemory):
@@ -45,7 +45,7 @@ def _shown(chat: ChatPilot) -> ChatSession:
 
 
 def _prompts(chat: ChatPilot) -> list[str]:
-    return [call[1].prompt for call in chat.called("ask") if isinstance(call[1], Question)]
+    return [prompt_of(call[1]).text for call in chat.called("ask") if isinstance(call[1], TurnRequest)]
 
 
 async def _start_turn(chat: ChatPilot) -> MemoryTurn:
@@ -168,8 +168,8 @@ def test_waiting_question_is_sent_after_the_chat_was_opened_again() -> None:
     async def come_back(chat: ChatPilot) -> None:
         await chat.until(lambda: len(_prompts(chat)) == 2, "asked")
         question = chat.called("ask")[1][1]
-        assert isinstance(question, Question)
-        assert (question.prompt, question.model) == ("Second", "qwen")
+        assert isinstance(question, TurnRequest)
+        assert (prompt_of(question).text, question.model) == ("Second", "qwen")
 
     answerer = Answerer(model="qwen")
     run_chat(leave_it_waiting, backend=backend, options=ChatOptions(answerer=answerer, waiting_store=store))
@@ -185,7 +185,7 @@ def test_question_waits_for_the_turn_of_another_surface() -> None:
 
     async def act(chat: ChatPilot) -> None:
         await chat.sees("Old answer")
-        other = backend._new_turn(info.id, Question(prompt="From the page"))
+        other = backend._new_turn(info.id, asked("From the page"))
         await chat.type("Second")
         await chat.sees("… Second", "From the page")
         _answer(other, "Answer for the page")
@@ -196,11 +196,11 @@ def test_question_waits_for_the_turn_of_another_surface() -> None:
 
 def test_refused_question_stays_and_is_not_sent_again_by_itself() -> None:
     class RefusingBackend(BusyBackend):
-        async def ask(self, session: str, question: Question) -> str:
-            if question.prompt == "Second":
+        async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
+            if prompt_of(request).text == "Second":
                 self.calls.append(("refused",))
                 raise Refused("No API key. Set ONE.")
-            return await super().ask(session, question)
+            return await super().ask(session, request, key)
 
     async def act(chat: ChatPilot) -> None:
         turn = await _start_turn(chat)
@@ -315,12 +315,12 @@ def test_question_that_is_sent_twice_has_one_turn() -> None:
     class SameTurnBackend(BusyBackend):
         """Knows a question by its key, as the gateway does."""
 
-        async def ask(self, session: str, question: Question) -> str:
+        async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
             for turn in self.turns_by_session[session]:
-                if question.key and turn.question.key == question.key:
+                if key and turn.key == key:
                     self.calls.append(("repeated",))
                     return turn.id
-            return await super().ask(session, question)
+            return await super().ask(session, request, key)
 
     store = WaitingInMemory()
     question = WaitingQuestion(prompt="Second")
@@ -398,11 +398,11 @@ def test_waiting_question_is_sent_when_the_gateway_is_back() -> None:
     class LosingBackend(BusyBackend):
         lost = 0
 
-        async def ask(self, session: str, question: Question) -> str:
-            if question.prompt == "Second" and not self.lost:
+        async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
+            if prompt_of(request).text == "Second" and not self.lost:
                 self.lost += 1
                 raise BackendUnreachable("Nobody listens on 127.0.0.1:1.")
-            return await super().ask(session, question)
+            return await super().ask(session, request, key)
 
     async def act(chat: ChatPilot) -> None:
         turn = await _start_turn(chat)
@@ -419,9 +419,9 @@ def test_waiting_question_is_sent_after_a_turn_that_ended_while_it_was_refused()
     class LateBackend(BusyBackend):
         """The turn that runs ends just after it was the reason to refuse a question for the second time."""
 
-        async def ask(self, session: str, question: Question) -> str:
+        async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
             try:
-                return await super().ask(session, question)
+                return await super().ask(session, request, key)
             except SessionBusy:
                 self.calls.append(("busy",))
                 if self.calls.count(("busy",)) == 2:
@@ -433,7 +433,7 @@ def test_waiting_question_is_sent_after_a_turn_that_ended_while_it_was_refused()
 
     async def act(chat: ChatPilot) -> None:
         await chat.sees("Old answer")
-        backend._new_turn(info.id, Question(prompt="From the page"))
+        backend._new_turn(info.id, asked("From the page"))
         await chat.type("Second")
         await chat.until(lambda: _prompts(chat) == ["Second"], "asked")
 

@@ -27,10 +27,13 @@ FILES = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.js
 class ScreenStory:
     """One story on a screen of 100 columns."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, view: TurnView | None = None) -> None:
         self.clock = TestClock()
         self.policy = read_policy(story.policy)
-        self.turn = TurnView(policy=self.policy, locale=story.locale, clock=self.clock)
+        self.turn = view or TurnView(policy=self.policy, locale=story.locale, clock=self.clock)
+        if view is not None:
+            view._clock = view.thinking._clock = self.clock
+            view.apply_policy(self.policy, story.locale)
 
     async def step(self, pilot: Pilot[None], step: Step) -> list[str]:
         self.clock.now_ms = step.at_ms

@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tall": {"viewport": {"width": 1100, "height": 1320}},
 }
 VARIANT_SCENES = {"tall": ("planner",)}
-"""Looks that are for some states alone; the first of these is the picture in the README."""
+"""Looks that are for some states alone; the first of these is the picture of the page in the docs."""
 RICH = """## Why the sum works
 
 The **first** *n* odd numbers add up to a square: $1 + 3 + \\dots + (2n-1) = n^2$, and in general

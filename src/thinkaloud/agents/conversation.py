@@ -21,7 +21,7 @@ from thinkaloud.client.prepared_request import CommonOptions, Options, PreparedR
 from thinkaloud.client.sync import loop_runner, refuse_open_client, step_through
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.user_files import replace_file
-from thinkaloud.core.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded, Wording
+from thinkaloud.core.canon import ApprovalAsked, Entry, Finish, Kind, Refused, TurnEnded, Wording
 from thinkaloud.core.canon.requests import (
     File,
     Image,
@@ -39,7 +39,7 @@ from thinkaloud.core.context import (
     steps_of,
     write_conversation,
 )
-from thinkaloud.core.transcript import Block, Delta, Turn, apply, events_to_end_turn
+from thinkaloud.core.transcript import Block, Delta, Turn, apply, delta_of, events_to_end_turn
 
 SHOWN_KINDS = (Kind.REASONING, Kind.TEXT)
 Approver = Callable[[Block], bool]
@@ -165,11 +165,9 @@ class Conversation:
         """
         async with aclosing(self._entries(text, settings)) as entries:
             async for turn, entry in entries:
-                event = entry.event
-                if isinstance(event, BlockGrew):
-                    block = turn.blocks[event.block]
-                    if block.parent is None and block.kind in SHOWN_KINDS:
-                        yield Delta(block.kind, event.text, event.block)
+                delta = delta_of(turn, entry.event)
+                if delta and delta.kind in SHOWN_KINDS and turn.blocks[delta.block].parent is None:
+                    yield delta
 
     def save(self, path: str | Path) -> None:
         """Write the conversation to a file that `load` and `thinkaloud context` read."""

@@ -6,6 +6,7 @@ as without an agent. Every other reply ends with `ReplyEnded`, also after a fail
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -66,11 +67,15 @@ class ReplyMapper:
         """The numbers of its blocks in the turn."""
         return tuple(self._numbers.values())
 
+    def renumbered(self, grown: BlockGrew) -> BlockGrew | None:
+        """Return the event with the number that its block has in the turn; None for the text of a task."""
+        if grown.block in self._tasks:
+            return None
+        number = self._numbers[grown.block]
+        return grown if number == grown.block else BlockGrew(number, grown.text)
+
     def feed(self, event: Event, next_block: int) -> list[Event]:
         """Map one event. `next_block` is the number of a new block in the turn."""
-        if type(event) is BlockGrew and not self._tasks:  # nearly every event is this one
-            number = self._numbers[event.block]
-            return [event if number == event.block else BlockGrew(number, event.text)]
         match event:
             case BlockStarted():
                 return [self._start_block(event, next_block)]
@@ -156,14 +161,16 @@ class EventSink(Protocol):
     def turn(self) -> Turn:
         """The turn so far."""
 
-    def now_ms(self) -> int:
-        """The time on the run's clock."""
+    @property
+    def now_ms(self) -> Callable[[], int]:
+        """Returns the time on the run's clock."""
 
     def emit(self, event: Event, at_ms: int | None = None) -> None:
         """Stamp an event and append it to the turn."""
 
-    def pass_on(self, data: bytes, *, ended: bool) -> None:
-        """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
+    @property
+    def pass_on(self) -> Callable[..., None]:
+        """Passes on the bytes of a read, after their events. `ended`: the end of the response is in them."""
 
     async def send(self, prepared: PreparedRequest, sink: BatchSink) -> None:
         """Send a request and pass the events of its response to `sink` as they arrive, to the end."""
@@ -208,17 +215,19 @@ class ReplyRunner:
         sink, turn = self._sink, self._sink.turn
         self._last_ms = at_ms = sink.now_ms()
         for original in batch.events:
+            if type(original) is BlockGrew and (grown := self._mapper.renumbered(original)):
+                sink.emit(grown, at_ms)  # nearly every event is this one
+                continue
             for event in self._mapper.feed(original, len(turn.blocks)):
-                if type(event) is BlockGrew:  # nearly every event is this one
-                    sink.emit(event, at_ms)
-                elif type(event) is TurnStarted:
+                if type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only
                         sink.emit(event, at_ms - batch.waited_ms)
                 elif not self._repeats(event):
                     sink.emit(event, at_ms)
-        ended = self._mapper.end is not None
-        if self._parent is None and (batch.data or ended):
-            sink.pass_on(batch.data, ended=ended)
+        if self._parent is None:
+            sink.pass_on(batch.data, ended=self._mapper.end is not None)
+        else:
+            sink.pass_on(b"", ended=False)
 
     def _repeats(self, event: Event) -> bool:
         """Whether the turn has it already: counts of a later reply are its own, and a note is given once."""

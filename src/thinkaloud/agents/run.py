@@ -74,7 +74,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     silence_notice_s: float = 30.0
     """A notice is given when the model has sent nothing for this long."""
     byte_sink: ByteSink | None = None
-    """Gets the responses to the run's own requests, byte for byte."""
+    """Gets the responses to the run's own requests, byte for byte. It is called for each read of a response,
+    without bytes where they are not the run's own."""
 
 
 class Run:
@@ -92,6 +93,10 @@ class Run:
         """Start a turn after `history`, or resume `turn`. The caller may have prepared `first_request`."""
         self.turn = turn or Turn()
         self._context = context or RunContext()
+        self.now_ms = self._context.clock
+        """The time on the run's clock."""
+        self.pass_on: ByteSink = self._context.byte_sink or _discard_bytes
+        """Passes on the bytes of a read, after their events."""
         self._loop = AgentLoop(self, agent, history, first_request=first_request)
         self._client_tool_names = [tool.name for tool in agent.client_tools]
         self._sink: Callable[[Entry], None] = _discard_entry
@@ -173,18 +178,16 @@ class Run:
         self._answer_now_requested = True
         self._work_task.cancel()
 
-    def now_ms(self) -> int:
-        """The time on the run's clock."""
-        return self._context.clock()
-
     def emit(self, event: Event, at_ms: int | None = None) -> None:
         """Append an event; before an end, the last summary; afterwards, the notices of the watchers."""
-        if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
-            self.emit(line)
+        if type(event) in _ENDS:
+            if line := self._summaries.last(self.turn):
+                self.emit(line)
+            self.append(event, at_ms)
+            return
         entry = self.append(event, at_ms)
-        if type(event) not in _ENDS:
-            for notice in self._watcher.feed(self.turn, entry):
-                self.emit(notice)
+        for notice in self._watcher.feed(self.turn, entry):
+            self.emit(notice)
         if type(event) is TurnStarted and self._loop.answer_now:
             self.emit(ANSWER_NOW)
 
@@ -194,11 +197,6 @@ class Run:
         apply(self.turn, entry)
         self._sink(entry)
         return entry
-
-    def pass_on(self, data: bytes, *, ended: bool) -> None:
-        """Pass on bytes of a response, after their events. `ended`: the end of the response is in them."""
-        if self._context.byte_sink is not None:
-            self._context.byte_sink(data, ended=ended)
 
     async def send(self, prepared: PreparedRequest, sink: BatchSink) -> None:
         """Send a request and pass the events of its response to `sink` as they arrive, to the end."""
@@ -328,6 +326,10 @@ def _can_wait(call: Block, client_tools: Collection[str]) -> bool:
 
 def _discard_entry(entry: Entry) -> None:
     """Ignore an entry: the sink of a run that is not executed yet."""
+
+
+def _discard_bytes(data: bytes, *, ended: bool) -> None:
+    """Ignore bytes: the sink of a run whose response nobody sends on."""
 
 
 def _budget_tokens(agent: Agent) -> int | None:

@@ -142,10 +142,8 @@ def _with_loss_detection(tool: Tool, lost: asyncio.Event) -> Tool:
 
 def _resolve_secrets(server: McpServer) -> McpServer:
     """Replace the references in `env` and `headers` with their secrets. A settings file holds no keys."""
-    env, headers = (
-        {name: _resolve_value(server, name, value) for name, value in values.items()}
-        for values in (server.env, server.headers)
-    )
+    env = {name: _resolve_value(server, name, value) for name, value in server.env.items()}
+    headers = {name: _resolve_value(server, name, value) for name, value in server.headers.items()}
     return msgspec.structs.replace(server, env=env, headers=headers)
 
 

@@ -69,16 +69,20 @@ class TurnWatcher:
     def feed(self, turn: Turn, entry: Entry) -> list[NoticeGiven]:
         """Return the notices after this entry."""
         event = entry.event
-        self._silence.feed(turn, event, entry.at_ms)
         notices: list[NoticeGiven] = []
         if self._budget.budget is not None:
             notices = self._budget.feed(turn, event)
         if type(event) is BlockGrew:  # nearly every entry is this one
+            self._silence.notice_given = False
+            if entry.at_ms is not None:
+                self._silence.last_ms = entry.at_ms
             loops = self._loops.get(event.block) or self._loops.setdefault(event.block, LoopWatcher())
             if new_loops := loops.feed(event.text):
                 message = Wording("The model seems to be repeating itself.")
                 notices += [NoticeGiven.of(REPEATING, message, event.block)] * new_loops
-        elif isinstance(event, BlockEnded):
+            return notices
+        self._silence.feed(turn, event, entry.at_ms)
+        if isinstance(event, BlockEnded):
             self._loops.pop(event.block, None)
         elif isinstance(event, ToolFinished):
             notices += self._calls.feed(turn, event)
@@ -269,19 +273,17 @@ class _SilenceWatcher:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._last_ms: int | None = None
-        self._notice_given = False
+        self.last_ms: int | None = None
+        self.notice_given = False
         self._ended = False
         self._running_tools: dict[int, int | None] = {}
 
     def feed(self, turn: Turn, event: Event, at_ms: int | None) -> None:
-        if not isinstance(event, BlockGrew):
-            if isinstance(event, NoticeGiven | SummaryWritten):
-                return  # these do not come from the model
+        if not isinstance(event, NoticeGiven | SummaryWritten):  # these do not come from the model
             self._track_tools(turn, event)
-        self._notice_given = False
-        if at_ms is not None:
-            self._last_ms = at_ms
+            self.notice_given = False
+            if at_ms is not None:
+                self.last_ms = at_ms
 
     def _track_tools(self, turn: Turn, event: Event) -> None:
         match event:
@@ -302,16 +304,16 @@ class _SilenceWatcher:
                 self._ended = True
 
     def notice(self, now_ms: int) -> NoticeGiven | None:
-        if self._last_ms is None:
-            self._last_ms = now_ms
+        if self.last_ms is None:
+            self.last_ms = now_ms
         if (
             self._ended
-            or self._notice_given
+            or self.notice_given
             or self._running_tools
-            or now_ms - self._last_ms < 1000 * self._seconds
+            or now_ms - self.last_ms < 1000 * self._seconds
         ):
             return None
-        self._notice_given = True
+        self.notice_given = True
         return NoticeGiven.of(
             SILENT,
             Wording("Nothing has come from the model for {seconds} seconds.", seconds=f"{self._seconds:g}"),

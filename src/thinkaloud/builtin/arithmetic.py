@@ -1,9 +1,10 @@
 """Exact arithmetic on text, twice: `calculate` narrates every operation, `evaluate` is the independent check.
 
-They share no parser: one is recursive descent, the other the shunting-yard algorithm. Neither lets Python
-evaluate anything, and both bound the length, the depth and the size of every value.
+They share no parser: one is recursive descent, the other is Python's own. Neither lets Python evaluate
+anything, and both bound the number of operations and the size of every value.
 """
 
+import ast
 import operator
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -21,6 +22,10 @@ MAX_BITS = 3000
 """About 900 digits."""
 _MAX_CHECKED_BITS = 10_000
 """Of a value in `evaluate`: more than `calculate` allows, and still few enough digits to write."""
+_MAX_OPERATIONS = 500
+"""In `evaluate`, which is recursive: as many as the calculator's longest expression can have."""
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -49,7 +54,7 @@ class NotAnExpression(ValueError):
 
 def calculate(expression: str) -> Steps:
     """Calculates an expression, with one step for every operation. Raises `Unsolvable`."""
-    tokens = re.findall(r"\d+(?:\.\d+)?|[-+*/^()]", expression)
+    tokens = re.findall(rf"{_NUMBER.pattern}|[-+*/^()]", expression)
     parser = _Parser(tokens)
     value = yield from parser.sum()
     if parser.next or "".join(tokens) != expression.replace(" ", ""):
@@ -147,68 +152,49 @@ def typed(expression: str) -> str:
     return expression.replace("−", "-").replace("×", "*").replace("÷", "/")
 
 
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([-+*/^()]))")
-_NEGATE = "~"
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, _NEGATE: 3, "^": 4}
+_OPERATION = re.compile(r"[-+*/^(]")
+_ARITHMETIC = re.compile(rf"(?:{_NUMBER.pattern}|[-+*/^() ])+")
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "^",
+}
 
 
 def evaluate(text: str) -> list[Fraction]:
     """Returns the value of each operation in order; the last one is the value of the expression."""
-    values: list[Fraction] = []
-    pending: list[str] = []
+    text = " ".join(typed(text).split())
+    if not _ARITHMETIC.fullmatch(text):
+        raise NotAnExpression(f"{text[:20]!r} is no arithmetic")
+    if len(_OPERATION.findall(text)) > _MAX_OPERATIONS:
+        raise NotAnExpression("there are too many signs and brackets")
+    # A name for every number: Python would round the decimals, and refuse whole numbers such as 007.
+    names = _NUMBER.sub(" n ", text.replace("^", "**")).strip()
+    try:
+        tree = ast.parse(names, mode="eval")
+    except SyntaxError:
+        raise NotAnExpression("a number, a sign or a bracket is missing or left over") from None
     results: list[Fraction] = []
-    for token in _tokens(text):
-        if token == "(":
-            pending.append(token)
-        elif token == ")":
-            while pending and pending[-1] != "(":
-                results.append(_apply(pending.pop(), values))
-            if not pending:
-                raise NotAnExpression("a bracket closes that was never opened")
-            pending.pop()
-        elif token in _PRECEDENCE:
-            while pending and _binds_first(pending[-1], token):
-                results.append(_apply(pending.pop(), values))
-            pending.append(token)
-        else:
-            values.append(Fraction(token))
-    while pending:
-        results.append(_apply(pending.pop(), values))
-    if len(values) != 1:
-        raise NotAnExpression("the expression has no single value")
-    return results or values
+    value = _value(tree.body, map(Fraction, _NUMBER.findall(text)), results)
+    return results or [value]
 
 
-def _tokens(text: str) -> Iterator[str]:
-    """Splits the text; a minus sign where an operand is expected becomes the negation."""
-    index, operand_expected = 0, True
-    text = typed(text.strip())
-    while index < len(text):
-        match = _TOKEN.match(text, index)
-        if not match:
-            raise NotAnExpression(f"{text[index:][:20]!r} is no arithmetic")
-        index = match.end()
-        token = match[1] or match[2]
-        negation = operand_expected and token == "-"
-        if not negation and (token not in ")+-*/^") != operand_expected:
-            raise NotAnExpression(f"{token!r} stands where it cannot")
-        yield _NEGATE if negation else token
-        operand_expected = token == "(" or token in _PRECEDENCE
-
-
-def _binds_first(pending: str, token: str) -> bool:
-    if pending == "(" or token == _NEGATE:
-        return False
-    difference = _PRECEDENCE[pending] - _PRECEDENCE[token]
-    return difference > 0 or (difference == 0 and token != "^")
-
-
-def _apply(sign: str, values: list[Fraction]) -> Fraction:
-    if sign == "(" or len(values) < 1 + (sign != _NEGATE):
-        raise NotAnExpression("a bracket or a sign is left over")
-    right = values.pop()
-    value = -right if sign == _NEGATE else _checked_value(values.pop(), sign, right)
-    values.append(value)
+def _value(node: ast.expr, numbers: Iterator[Fraction], results: list[Fraction]) -> Fraction:
+    """Returns the value of a node, and adds that of each operation to the results."""
+    match node:
+        case ast.Name():
+            return next(numbers)
+        case ast.UnaryOp(ast.USub(), operand):
+            value = -_value(operand, numbers, results)
+        case ast.BinOp(left, operation, right) if type(operation) in _SIGNS:
+            first = _value(left, numbers, results)
+            second = _value(right, numbers, results)
+            value = _checked_value(first, _SIGNS[type(operation)], second)
+        case _:
+            raise NotAnExpression("a sign stands where it cannot")
+    results.append(value)
     return value
 
 

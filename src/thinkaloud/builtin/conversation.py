@@ -5,9 +5,9 @@ final expression again; then one named `checker` judges the answer. The answer r
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,9 +22,7 @@ _MAX_RESULT_CHARACTERS = 2000
 _TOLERANCE = Fraction(1, 10**9)
 """A calculator that works in floating point is right to about this part of the value."""
 _NUMBER = re.compile(r"(?:.*=)?\s*([-−]?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)(?:\s*/\s*(\d+))?\s*\.?", re.I | re.S)
-_VERDICT = re.compile(r"\W*(?:(right|correct|certo|correto)|(wrong|incorrect|errado|incorreto))\b")
-
-_CHECKER_KEYS = {True: "tool.checker_agrees", False: "tool.checker_disagrees", None: "tool.checker_unclear"}
+_VERDICT = re.compile(r"[\s*\"“]*(?:(right|correct|certo|correto)|(wrong|incorrect|errado|incorreto))\b")
 
 
 class InputPart(msgspec.Struct):
@@ -79,15 +77,33 @@ def reply_to(
     index = max(index for index, message in enumerate(messages) if message.role == "user")
     question = messages[index].text
     solution = find_solution(question, environment)
-    checks = _ToolChecks(solution, _tool_results(messages[index + 1 :]))
-    call = checks.next_call(question, tools)
-    if call is None:
-        return SolverReply((*checks.thinking(), *checks.confirmation()), answer=checks.answer())
-    tool, task = call
-    line = phrase(solution.language, "think.tool_call", tool=tool.name, task=task.splitlines()[-1])
-    arguments = msgspec.json.encode({_parameter(tool): task}).decode()
-    tool_call = SolverToolCall(f"call_{len(messages)}_{tool.name}", tool.name, arguments)
-    return SolverReply((*checks.thinking(), line), (tool_call,))
+    results = _tool_results(messages[index + 1 :])
+    remarks = [*_remarks(solution, results)]
+    # After a tool call only its result is thought about; the rest was said before the call.
+    thinking = (remarks[-1].thought,) if remarks else solution.thinking
+    for name, task in _tasks(solution, question).items():
+        if name in tools and name not in results:
+            line = phrase(solution.language, "think.tool_call", tool=name, task=task.splitlines()[-1])
+            arguments = msgspec.json.encode({_parameter(tools[name]): task}).decode()
+            call = SolverToolCall(f"call_{len(messages)}_{name}", name, arguments)
+            return SolverReply((*thinking, line), (call,))
+    answer = solution.conclusion.answer
+    if not remarks:
+        return SolverReply(thinking, answer=answer)
+    if all(remark.agrees for remark in remarks):
+        thinking = (*thinking, phrase(solution.language, "think.stands", answer=answer))
+    return SolverReply(thinking, answer=f"{answer}\n\n{' '.join(remark.text for remark in remarks)}")
+
+
+def _tasks(solution: Solution, question: str) -> dict[str, str]:
+    """Returns what the tools are asked, in the order of the calls."""
+    conclusion = solution.conclusion
+    tasks = {}
+    if conclusion.expression:
+        tasks[CALCULATOR] = conclusion.expression
+    if conclusion.known:
+        tasks[CHECKER] = phrase(solution.language, "check.task", question=question, answer=conclusion.answer)
+    return tasks
 
 
 def _tool_results(messages: Sequence[InputMessage]) -> ToolResults:
@@ -112,98 +128,53 @@ def _parameter(tool: ToolFunction) -> str:
     return str(next(iter(properties)))
 
 
-class _ToolChecks:
-    """The tool calls about a solution, their results, and whether they agree with it."""
+class _ToolRemark(NamedTuple):
+    """What a tool returned: the line about it in the thinking, and in the answer."""
 
-    def __init__(self, solution: Solution, results: ToolResults) -> None:
-        self._language = solution.language
-        self._thinking = solution.thinking
-        self._conclusion = solution.conclusion
-        self._results = results
-        self._agreed: dict[str, bool] = {}
-        if CALCULATOR in results:
-            self._agreed[CALCULATOR] = self._equals(_number_in(results[CALCULATOR]))
-        if CHECKER in results:
-            self._agreed[CHECKER] = _verdict_in(results[CHECKER]) is True
-
-    def next_call(self, question: str, tools: Mapping[str, ToolFunction]) -> tuple[ToolFunction, str] | None:
-        """Returns the tool to call next, and the task to give it."""
-        conclusion = self._conclusion
-        if CALCULATOR in tools and CALCULATOR not in self._results and conclusion.expression:
-            return tools[CALCULATOR], conclusion.expression
-        if CHECKER in tools and CHECKER not in self._results and conclusion.known:
-            task = phrase(self._language, "check.task", question=question, answer=conclusion.answer)
-            return tools[CHECKER], task
-        return None
-
-    def thinking(self) -> tuple[str, ...]:
-        """Returns the thinking about the question, or after a tool call about its result."""
-        if CHECKER in self._results:
-            return (self._phrase("think.tool_result", CHECKER),)
-        if CALCULATOR in self._results:
-            agreed = self._agreed[CALCULATOR]
-            return (self._phrase("think.tool_agrees" if agreed else "think.tool_result", CALCULATOR),)
-        return self._thinking
-
-    def confirmation(self) -> tuple[str, ...]:
-        """Returns the line that ends the thinking after tools that agreed."""
-        if not self._agreed or not all(self._agreed.values()):
-            return ()
-        return (phrase(self._language, "think.stands", answer=self._conclusion.answer),)
-
-    def answer(self) -> str:
-        """Returns the answer, with what the tools returned."""
-        remarks = []
-        if CALCULATOR in self._results and self._conclusion.expression:
-            remarks.append(self._phrase(self._calculator_key(), CALCULATOR))
-        if CHECKER in self._results:
-            remarks.append(self._phrase(_CHECKER_KEYS[_verdict_in(self._results[CHECKER])], CHECKER))
-        if not remarks:
-            return self._conclusion.answer
-        return f"{self._conclusion.answer}\n\n{' '.join(remarks)}"
-
-    def _calculator_key(self) -> str:
-        if _number_in(self._results[CALCULATOR]) is None:
-            return "tool.calculator_failed"
-        return "tool.calculator_agrees" if self._agreed[CALCULATOR] else "tool.calculator_differs"
-
-    def _equals(self, number: Fraction | None) -> bool:
-        value = self._conclusion.value
-        return number is not None and abs(number - value) <= _TOLERANCE * abs(value)
-
-    def _phrase(self, key: str, tool: str) -> str:
-        """Returns a phrase about the result of a tool; another where it returned none."""
-        result = self._results[tool]
-        if result is None:
-            return phrase(self._language, "tool.no_result", tool=tool)
-        value = number_text(self._conclusion.value, self._language)
-        return phrase(self._language, key, tool=tool, result=result[:_MAX_QUOTE_CHARACTERS], value=value)
+    thought: str
+    text: str
+    agrees: bool
 
 
-def _number_in(result: str | None) -> Fraction | None:
-    """Reads the number that a calculator returned: alone, after a sign of equality, or in JSON."""
-    # As JSON a plain number would pass through floating point and change.
-    value = result if result is None or _NUMBER.fullmatch(result) else _decoded(result)
-    if isinstance(value, dict):
-        value = next((value[name] for name in ("result", "value", "answer") if name in value), None)
-    match = _NUMBER.fullmatch(str(value))
+def _remarks(solution: Solution, results: ToolResults) -> Iterator[_ToolRemark]:
+    """Yields a remark about the result of each tool, in the order of their calls."""
+    if CALCULATOR in results and solution.conclusion.expression:
+        value = solution.conclusion.value
+        number = _number_in(results[CALCULATOR] or "")
+        if number is None:
+            yield _remark(solution, CALCULATOR, results, "tool_result", "calculator_failed")
+        elif abs(number - value) > _TOLERANCE * abs(value):
+            yield _remark(solution, CALCULATOR, results, "tool_result", "calculator_differs")
+        else:
+            yield _remark(solution, CALCULATOR, results, "tool_agrees", "calculator_agrees")
+    if CHECKER in results:
+        verdict = _VERDICT.match((results[CHECKER] or "").lower())
+        key = "checker_unclear"
+        if verdict:
+            key = "checker_agrees" if verdict[1] else "checker_disagrees"
+        yield _remark(solution, CHECKER, results, "tool_result", key)
+
+
+def _remark(solution: Solution, tool: str, results: ToolResults, thought: str, text: str) -> _ToolRemark:
+    language, result = solution.language, results[tool]
+    if result is None:
+        no_result = phrase(language, "tool.no_result", tool=tool)
+        return _ToolRemark(no_result, no_result, agrees=False)
+    values = {
+        "tool": tool,
+        "result": result[:_MAX_QUOTE_CHARACTERS],
+        "value": number_text(solution.conclusion.value, language),
+    }
+    return _ToolRemark(
+        phrase(language, f"think.{thought}", **values),
+        phrase(language, f"tool.{text}", **values),
+        agrees=text.endswith("_agrees"),
+    )
+
+
+def _number_in(result: str) -> Fraction | None:
+    """Reads the number that a calculator returned: alone, or after a sign of equality."""
+    match = _NUMBER.fullmatch(result)
     if not match or (match[2] and not int(match[2])):
         return None
     return Fraction(match[1].replace("−", "-")) / int(match[2] or 1)
-
-
-def _verdict_in(result: str | None) -> bool | None:
-    """Reads the verdict of a checker, in its first word or in JSON."""
-    value = _decoded(result or "")
-    if isinstance(value, dict) and isinstance(value.get("right"), bool):
-        return bool(value["right"])
-    match = _VERDICT.match((result or "").lower())
-    return bool(match[1]) if match else None
-
-
-def _decoded(result: str) -> Any:
-    """Decodes a result that is JSON; any other stays as it is."""
-    try:
-        return msgspec.json.decode(result)
-    except (msgspec.DecodeError, RecursionError):
-        return result

@@ -117,16 +117,18 @@ COMMANDS = {
         "Search the prompts, answers and tools of all sessions, and thoughts if asked for.",
     ),
     "export": (
-        "sessions:add_export",
-        "write a session as text, markdown or JSON",
-        "Write a session as text without thoughts, as markdown, or as JSON with everything.",
+        "export:add_export",
+        "write a session as text, markdown, JSON or traces",
+        "Write a session as text without thoughts, as markdown, as JSON with everything, or as traces of "
+        "OpenTelemetry.",
     ),
     "import": (
         "imports:add_import",
         "import sessions and the history of other programs",
         "Create sessions from files that `export` or the page wrote, and from the history of other programs: "
         "ChatGPT and Claude account exports, logs of Claude Code, Codex, Qwen Code, Gemini CLI and llm, "
-        "exports of Open WebUI and LibreChat, and OpenAI or Anthropic messages. Importing again adds only "
+        "exports of Open WebUI and LibreChat, traces of OpenTelemetry, and OpenAI or Anthropic messages. "
+        "Importing again adds only "
         "what is new. The id of each "
         "session is printed.",
     ),

@@ -4,29 +4,26 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-import msgspec
-
 from thinkaloud.agents.loop import prepare_reply
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, apply_request, bare_model
 from thinkaloud.cli.settings import user_agents
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import Entry, Finish, Refused, TurnEnded, TurnStarted
-from thinkaloud.core.canon.requests import TurnRequest, UserMessage
+from thinkaloud.core.canon.requests import TurnRequest
 from thinkaloud.core.catalog import Route
 from thinkaloud.core.transcript import events_to_end_turn
-from thinkaloud.surfaces.chat.backend import INSIDE, Question, StreamItem, TurnInfo
+from thinkaloud.surfaces.chat.backend import INSIDE, StreamItem, TurnInfo
 
 
 @asynccontextmanager
-async def open_unsaved(question: Question) -> AsyncIterator[tuple["UnsavedTurn", TurnInfo]]:
+async def open_unsaved(request: TurnRequest) -> AsyncIterator[tuple["UnsavedTurn", TurnInfo]]:
     """Start a turn and yield it. It is stopped at the end of the block."""
-    message = UserMessage(question.prompt, question.images, question.files)
     catalog = load_catalog()
-    async with _open_agent(question) as agent:
-        first_request = prepare_reply(agent, (message,), catalog=catalog)
+    async with _open_agent(request) as agent:
+        first_request = prepare_reply(agent, request.messages, catalog=catalog)
         route = first_request.route
-        run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
+        run = Run(agent, request.messages, context=RunContext(catalog=catalog), first_request=first_request)
         turn = UnsavedTurn(run, route)
         try:
             yield turn, TurnInfo(id="", session="", state="running", provider=route.provider.name)
@@ -101,38 +98,24 @@ class UnsavedTurn:
 
 
 @asynccontextmanager
-async def _open_agent(question: Question) -> AsyncIterator[Agent]:
-    """Open the agent with its tools, and with the settings of the question."""
-    if not question.agent:
-        yield _with_settings(bare_model(question.model), question)
+async def _open_agent(request: TurnRequest) -> AsyncIterator[Agent]:
+    """Open the agent with its tools, and with what the request sets."""
+    if not request.agent:
+        yield apply_request(bare_model(request.model), request)
         return
     from thinkaloud.agents.config import SEARCH_SESSIONS, build_agent, local_tools
     from thinkaloud.agents.toolbox import Toolbox
 
     file = user_agents()
-    names = file.tool_names(question.agent)
+    names = file.tool_names(request.agent)
     if SEARCH_SESSIONS in names:
         raise Refused(
             "The agent {agent} uses the tool {search_sessions}, which works only in the gateway. Use "
             "the agent through `thinkaloud serve`, or remove the tool from its row.",
-            agent=repr(question.agent),
+            agent=repr(request.agent),
             search_sessions=SEARCH_SESSIONS,
         )
     async with Toolbox(local_tools(file), tuple(file.mcp.values())) as toolbox:
         tools_by_name = await asyncio.gather(*(toolbox.find([name]) for name in names))
         tools = dict(zip(names, tools_by_name, strict=True))
-        yield _with_settings(build_agent(file, question.agent, tools), question)
-
-
-def _with_settings(agent: Agent, question: Question) -> Agent:
-    """Return the agent with what the question sets."""
-    request = TurnRequest(
-        **msgspec.structs.asdict(question.sampling),
-        model=question.model,
-        thinking=question.thinking or None,
-        on_thinking_unavailable="warn" if question.thinking_optional else "error",
-        system=question.system,
-        max_tokens=question.max_tokens or None,
-        output_schema=question.output_schema,
-    )
-    return apply_request(agent, request)
+        yield apply_request(build_agent(file, request.agent, tools), request)

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from typing import Any, NamedTuple, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -71,7 +71,7 @@ Prompt = str | Context | PreparedRequest
 _T = TypeVar("_T")
 
 
-class EventBatch(NamedTuple):
+class EventBatch(msgspec.Struct, frozen=True):
     """The events completed by one read of the response, or by several if the first ones completed none."""
 
     events: list[Event]
@@ -167,10 +167,10 @@ async def entries(
     now_ms, seq = clock or monotonic_clock(), 0
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
-        async for events, waited_ms, _ in batches:
+        async for batch in batches:
             at_ms = now_ms()
-            for event in events:
-                yield Entry(seq, event, at_ms - waited_ms if type(event) is TurnStarted else at_ms)
+            for event in batch.events:
+                yield Entry(seq, event, at_ms - batch.waited_ms if type(event) is TurnStarted else at_ms)
                 seq += 1
 
 
@@ -186,8 +186,8 @@ async def stream(
     options = chosen_options(prompt, options, chosen)
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
-        async for events, *_ in batches:
-            for event in events:
+        async for batch in batches:
+            for event in batch.events:
                 yield event
 
 
@@ -383,11 +383,11 @@ class EventStream:
         if rest := await self._drain():
             yield rest
 
-    def feed(self, data: bytes) -> None:
-        """Read bytes of the response. The response calls this, and `close` at its end."""
+    def feed(self, data: bytes) -> bool:
+        """Read bytes of the response, and return whether they have events. At its end, `close` is called."""
         if self._keep_bytes:
             self._data.append(data)
-        self._pass_on(self._reader.feed, data)
+        return self._pass_on(self._reader.feed, data)
 
     def close(self, fault: ProviderFault | None) -> None:
         """Read the end of the response."""
@@ -408,12 +408,12 @@ class EventStream:
             rest = await self._response.drain()
         return EventBatch([], self._response.waited_ms, rest) if rest and self._keep_bytes else None
 
-    def _pass_on(self, read: Callable[[_T], list[Event]], source: _T) -> None:
-        """Pass on the events that are read. A failure, of whatever part, ends the stream."""
+    def _pass_on(self, read: Callable[[_T], list[Event]], source: _T) -> bool:
+        """Pass on the events that are read; False if there are none. Any failure ends the stream."""
+        events: list[Event] = []
         try:
             events = read(source)
             if events:
-                self._response.note_progress()
                 if self._notes or type(events[-1]) is TurnFailed:
                     self._add_notes(events)
                 self._pass_portion(events)
@@ -421,6 +421,7 @@ class EventStream:
                 self._end()
         except Exception as error:  # noqa: BLE001 the caller of `deliver` gets it, and not the event loop
             self._end(error)
+        return bool(events)
 
     def _add_notes(self, events: list[Event]) -> None:
         last = events[-1]

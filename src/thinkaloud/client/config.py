@@ -271,11 +271,17 @@ def language_of(environ: Mapping[str, str]) -> str:
 
     The first variable that is not empty decides, as everywhere: LC_ALL, then LC_MESSAGES, then LANG.
     """
-    wanted = next((value for name in _LANGUAGE_VARIABLES if (value := environ.get(name))), "")
-    language = wanted.partition(".")[0].partition("@")[0].replace("_", "-").lower()
-    exact = next((locale for locale in LOCALES if locale.lower() == language), "")
-    same_language = (locale for locale in LOCALES if locale.partition("-")[0] == language.partition("-")[0])
-    return exact or next(same_language, _FALLBACK_LANGUAGE)
+    values = [environ.get(name, "") for name in _LANGUAGE_VARIABLES]
+    wanted = next(filter(None, values), "")
+    # pt_BR.UTF-8 and pt_BR@euro are pt-BR.
+    wanted = wanted.partition(".")[0].partition("@")[0].replace("_", "-").lower()
+    for locale in LOCALES:
+        if locale.lower() == wanted:
+            return locale
+    for locale in LOCALES:
+        if locale.partition("-")[0] == wanted.partition("-")[0]:
+            return locale
+    return _FALLBACK_LANGUAGE
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

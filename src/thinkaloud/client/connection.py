@@ -59,7 +59,8 @@ class HttpResponse:
         self.on_change = self._wake
         """Called when bytes of the body, its end or a break have come. The head is awaited first."""
         self._connection = connection
-        self._pieces: list[bytes] = []
+        self.pieces: list[bytes] = []
+        """The bytes of the body that nobody has taken."""
         self._head_waiter: asyncio.Future[None] | None = None
 
     @property
@@ -77,8 +78,9 @@ class HttpResponse:
 
     def take_buffered(self) -> bytes:
         """Return the bytes that have arrived, also before the connection broke."""
-        pieces, self._pieces = self._pieces, []
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        data = b"".join(self.pieces)  # of one piece, which is the rule, this is no copy
+        self.pieces.clear()
+        return data
 
     def pause(self) -> None:
         """Take no more bytes from the socket."""
@@ -91,10 +93,6 @@ class HttpResponse:
     def close(self) -> None:
         """Drop the connection, unless the response is complete."""
         self._connection.drop(self)
-
-    def append(self, piece: bytes) -> None:
-        """Add bytes of the body."""
-        self._pieces.append(piece)
 
     def _wake(self) -> None:
         waiter = self._head_waiter
@@ -156,7 +154,7 @@ class HttpConnection(asyncio.Protocol):
         if body:
             lines.append(f"Content-Length: {len(body)}")
         self._response = response = HttpResponse(self)
-        self.on_body = response.append
+        self.on_body = response.pieces.append
         self._parser = httptools.HttpResponseParser(self)
         self._transport.write("\r\n".join((*lines, "\r\n")).encode("latin-1") + body)
         return response
@@ -272,6 +270,8 @@ class ConnectionPool:
 
     async def acquire(self, origin: Origin) -> HttpConnection:
         """Return a connection to an origin. If there are too many, wait until one is free."""
+        if connection := self._take_idle(origin):  # mostly, and a time-out costs more than this
+            return connection
         try:
             async with asyncio.timeout(self._connect_s):
                 while True:

@@ -12,8 +12,6 @@ from contextlib import AsyncExitStack, ExitStack, aclosing, closing
 from typing import TYPE_CHECKING, Any, get_args
 
 from thinkaloud.core.canon import (
-    BlockGrew,
-    BlockStarted,
     Entry,
     Event,
     Finish,
@@ -26,7 +24,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.dialects import AUTO, Reader
 from thinkaloud.core.export.markdown_format import readable
-from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.transcript import Delta, Turn, apply, delta_of
 from thinkaloud.core.transcript.reducer import events_to_end_turn
 from thinkaloud.core.view import notice
 from thinkaloud.core.view.labels import TOOL_ICON
@@ -87,7 +85,10 @@ def print_thinking(
 
 
 class Following:
-    """The deltas of one response. `turn` is the turn so far, and the whole turn after the loop."""
+    """The deltas of one response. `turn` is the turn so far, and the whole turn after the loop.
+
+    Code without a loop takes the steps itself: `open`, `feed` for each piece, and `close` or `break_off`.
+    """
 
     def __init__(self, source: object, reader: Reader, clock: Clock | None = None) -> None:
         self._source = source
@@ -117,57 +118,74 @@ class Following:
         """
         if self._left:
             return
-        self._left = True
         with ExitStack() as stack:
             try:
-                for piece in _pieces(self._source, stack):
-                    yield self._read(piece)
-                yield self._close()
+                for piece in self.open(stack):
+                    yield self.feed(piece)
+                yield self.close()
             except GeneratorExit as left:
-                self.unread = self._break_off(left)
+                self.unread = self.break_off(_end_by(left))
                 raise
             except BaseException as error:
-                yield self._break_off(error)
+                yield self.break_off(_end_by(error))
                 raise
 
     async def entries_async(self) -> AsyncGenerator[list[Entry], None]:
         """Iterate like `entries`, with `async for`."""
         if self._left:
             return
-        self._left = True
         async with AsyncExitStack() as stack:
             try:
-                async for piece in await _async_pieces(self._source, stack):
-                    yield self._read(piece)
-                yield self._close()
+                async for piece in await self.open_async(stack):
+                    yield self.feed(piece)
+                yield self.close()
             except GeneratorExit as left:
-                self.unread = self._break_off(left)
+                self.unread = self.break_off(_end_by(left))
                 raise
             except BaseException as error:
-                yield self._break_off(error)
+                yield self.break_off(_end_by(error))
                 raise
 
-    def _read(self, piece: Any) -> list[Entry]:
+    @property
+    def blocking(self) -> bool:
+        """Whether waiting for a piece blocks the thread, because the source has no `async for`."""
+        return not asynchronous(self._source, prefer=True)
+
+    def open(self, stack: ExitStack) -> Iterable[object]:
+        """Return the pieces of the response. What must be closed afterwards is left to the stack."""
+        self.refuse_second_time()
+        self._left = True
+        return _pieces(self._source, stack)
+
+    async def open_async(self, stack: AsyncExitStack) -> AsyncIterable[object]:
+        """Return the pieces of the response, also of one that must be awaited."""
+        self.refuse_second_time()
+        self._left = True
+        return await _async_pieces(self._source, stack)
+
+    def feed(self, piece: Any) -> list[Entry]:
         """Return what a piece of the source adds. Entries that came before are passed over."""
         self._made_of_events = isinstance(piece, _OWN_PIECES)
         if isinstance(piece, Entry):
             return self._apply([piece] if piece.seq > self.turn.seq else [])
         return self._append([piece] if self._made_of_events else self._reader.feed(piece))
 
-    def _close(self) -> list[Entry]:
+    def close(self) -> list[Entry]:
+        """Return the last entries, after the last piece."""
         if self._made_of_events:
             return self._append(events_to_end_turn(self.turn, _CUT_OFF))
         return self._append(self._reader.close())
 
-    def _break_off(self, error: BaseException) -> list[Entry]:
-        """End the turn, because the source failed or the program left the loop."""
-        end: TurnEnded | TurnFailed = TurnEnded(Finish.CANCELLED)
-        if isinstance(error, Exception):
-            reason = f"{type(error).__name__}: {error}"
-            end = TurnFailed.of("source_failed", Wording("The stream failed: {reason}", reason=reason))
+    def break_off(self, end: TurnEnded | TurnFailed) -> list[Entry]:
+        """End the turn before its last piece, unless it was complete."""
         if self._made_of_events:
             return self._append(events_to_end_turn(self.turn, end))
         return self._append(self._reader.break_off(end)) if self.turn.live else []
+
+    def refuse_second_time(self) -> None:
+        """Raise `Refused` if this stream was followed before, so that nothing is left to follow."""
+        if self._left:
+            raise Refused("This stream was followed before. Follow the response of another request.")
 
     def _append(self, events: list[Event]) -> list[Entry]:
         """Stamp events and add them to the turn."""
@@ -181,12 +199,29 @@ class Following:
 
     def _deltas(self, entries: list[Entry]) -> Iterator[Delta]:
         """Yield what of these entries a program shows."""
-        for event in (entry.event for entry in entries):
-            if isinstance(event, BlockGrew):
-                block = self.turn.blocks[event.block]
-                yield Delta(block.kind, event.text, event.block, block.name)
-            elif isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
-                yield Delta(event.kind, "", event.block, event.name)
+        for entry in entries:
+            if delta := delta_of(self.turn, entry.event):
+                yield delta
+
+
+def source_failed(reason: str | Wording) -> TurnFailed:
+    """Return how a turn ends whose source raised an error."""
+    return TurnFailed.of("source_failed", Wording("The stream failed: {reason}", reason=reason))
+
+
+def refuse_other_types(source: object) -> None:
+    """Raise `NotAResponse` for what cannot be followed, whichever way its pieces come."""
+    opened = ("__iter__", "__aiter__", "__enter__", "__aenter__", "__await__", "iter_bytes", "aiter_bytes")
+    source = _inner_stream(source)
+    if not _whole(source) and not any(hasattr(source, name) for name in opened):
+        raise _not_a_stream(source)
+
+
+def _end_by(error: BaseException) -> TurnEnded | TurnFailed:
+    """Return how a turn ends whose source failed, or whose loop was left."""
+    if not isinstance(error, Exception):
+        return TurnEnded(Finish.CANCELLED)
+    return source_failed(f"{type(error).__name__}: {error}")
 
 
 def _pieces(source: Any, stack: ExitStack) -> Iterable[object]:
@@ -230,6 +265,18 @@ async def _async_pieces(source: Any, stack: AsyncExitStack) -> AsyncIterable[obj
     if inspect.isawaitable(source):
         return await _async_pieces(await source, stack)
     return _each(_pieces(source, stack.enter_context(ExitStack())))
+
+
+def asynchronous(source: Any, *, prefer: bool) -> bool:
+    """Return whether the pieces of a source come by `async for`; `prefer` decides where it offers both."""
+    source = _inner_stream(source._source if isinstance(source, Following) else source)
+    if _whole(source):
+        return False
+    if hasattr(source, "iter_bytes") and hasattr(source, "aiter_bytes"):  # httpx: only its stream knows
+        return not hasattr(getattr(source, "stream", None), "__iter__")
+    async_ = inspect.isawaitable(source) or hasattr(source, "__aiter__") or hasattr(source, "__aenter__")
+    sync = hasattr(source, "__iter__") or hasattr(source, "__enter__")
+    return async_ and (prefer or not sync)
 
 
 def _async_iterable(source: Any) -> AsyncIterable[object] | None:

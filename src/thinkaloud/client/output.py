@@ -83,8 +83,7 @@ def output_problem(text: str, schema: dict[str, Any]) -> Wording | None:
 
 def _final_text(turn: Turn) -> str:
     """Return the text of the last reply."""
-    own_replies = [reply for reply in turn.replies if reply.parent is None]
-    blocks = turn.blocks_of(own_replies[-1]) if own_replies else turn.own_blocks()
+    blocks = turn.blocks_of(turn.own_replies[-1]) if turn.own_replies else turn.own_blocks()
     return "".join(block.text for block in blocks if block.kind is Kind.TEXT)
 
 

@@ -28,6 +28,7 @@ from thinkaloud.core.canon.requests import (
     ThinkingParameters,
     ThinkingSetting,
     ToolDefinition,
+    Verbosity,
     options_of,
 )
 from thinkaloud.core.catalog import (
@@ -85,6 +86,7 @@ class CommonOptions(TypedDict, total=False):
     stop: Sequence[str]
     seed: int | None
     parallel_tool_calls: bool | None
+    verbosity: Verbosity | None
     extra: dict[str, Any]
     on_thinking_unavailable: OnUnavailable
     max_tokens: int | None
@@ -289,7 +291,7 @@ def _with_output(
 ) -> tuple[Context, OutputFormat | None, tuple[Wording, ...]]:
     """Ask for an answer of this shape: in the request, in the system prompt, or both."""
     output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
-    system = "\n\n".join(text for text in (conversation.system, instruction) if text)
+    system = "\n\n".join(filter(None, (conversation.system, instruction)))
     return msgspec.structs.replace(conversation, system=system), output, notes
 
 

@@ -156,8 +156,8 @@ class StallTimer:
 class BodySink(Protocol):
     """Takes the body of a response, in the callback in which it arrives."""
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+    def feed(self, data: bytes) -> bool:
+        """Take the next bytes. Return whether they have completed something, and were not only comments."""
 
     def close(self, fault: ProviderFault | None) -> None:
         """Take the end, after all bytes. With a fault, the body is not complete."""
@@ -251,10 +251,6 @@ class ResponseStream:
             self._await_more()
             self._push_soon()
 
-    def note_progress(self) -> None:
-        """Note that the response has become longer by an event, and not only by comments."""
-        self._progress_s = self._received_s
-
     def close(self) -> None:
         """Drop the connection, unless the response is complete. Does not wait, and pushes nothing more."""
         self._sink = None
@@ -281,9 +277,11 @@ class ResponseStream:
         if self._ended:
             return
         self._received_s = self._loop.time()
-        if data:
+        late = self._received_s - self._progress_s > self._timeouts.progress_s
+        if data and (late or self._inflater is not None or len(data) > self._bytes_left):
             data = self._check(data)
-        if self._fault is not None or response.complete:
+        self._bytes_left -= len(data)
+        if response.complete or self._fault is not None:
             self._end()
         elif response.error is not None:
             self._fault = self._break_error()
@@ -308,7 +306,6 @@ class ResponseStream:
             self._fault = limit_exceeded(Wording("the response in bytes"), self._body_limit)
         elif self._received_s - self._progress_s > self._timeouts.progress_s:
             self._fault = self._no_progress_error()
-        self._bytes_left -= len(data)
         return data
 
     def _push(self, data: bytes = b"") -> None:
@@ -321,8 +318,8 @@ class ResponseStream:
             self._waiting += data
             return
         data = data or self._take_slice()
-        if data:
-            sink.feed(data)
+        if data and sink.feed(data):
+            self._progress_s = self._received_s
         if self._waiting:
             self._push_soon()
         elif self._ended and self._sink is not None and not self._paused:

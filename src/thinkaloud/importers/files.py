@@ -103,7 +103,7 @@ class HistoryFile:
         for conversation in self._conversations():
             if not conversation.id:
                 raise DamagedFile("Line {line}: the conversation has no id.", line=self._unread.line)
-            exchanges = exchanges_of(conversation, self._unread)
+            exchanges = conversation.exchanges or exchanges_of(conversation, self._unread)
             if exchanges:
                 yield _session(self.format, conversation, SessionRecord(exchanges=exchanges))
 

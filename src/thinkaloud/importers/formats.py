@@ -16,6 +16,7 @@ from thinkaloud.importers import (
     llm_logs,
     message_json,
     open_webui,
+    otlp,
     qwen_code,
 )
 from thinkaloud.importers.json_items import Item
@@ -52,6 +53,7 @@ JSON_FORMATS = (
     JsonFormat("codex", "Codex", codex.recognises, codex.read),
     JsonFormat("open_webui", "Open WebUI", open_webui.recognises, open_webui.read),
     JsonFormat("librechat", "LibreChat", librechat.recognises, librechat.read),
+    JsonFormat("otlp", "OpenTelemetry", otlp.recognises, otlp.read),
     JsonFormat("messages", "Messages", message_json.recognises, message_json.read),
 )
 """In the order in which they are tried: the form of the last one is the most general."""

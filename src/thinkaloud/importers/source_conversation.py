@@ -9,6 +9,7 @@ import msgspec
 
 from thinkaloud.core.canon import Event
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.export.record import Exchange
 
 TimedEvent = tuple[Event, int | None]
 """An event and its time, None if it is unknown."""
@@ -49,6 +50,8 @@ class SourceConversation(msgspec.Struct, frozen=True, kw_only=True):
     leaf: str = ""
     belongs_to: str = ""
     """The id of the conversation whose agent started this one; empty for none."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Its turns, if the file has them as they are stored. Then there are no `nodes`."""
 
 
 class UnreadItem(msgspec.Struct, frozen=True):

@@ -16,9 +16,10 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.client.follow import Following, follow
-from thinkaloud.core.canon import BlockGrew, BlockSealed, Entry, Refused, ReplyEnded, TurnEnded
+from thinkaloud.core.canon import BlockGrew, Entry, Refused
 from thinkaloud.core.dialects import AUTO
 from thinkaloud.core.export.displays import turn_html as folded_html
+from thinkaloud.core.export.record import entry_without_seals
 from thinkaloud.core.transcript import Turn
 from thinkaloud.core.transcript.unfold import unfold
 from thinkaloud.core.view import notice, view
@@ -63,7 +64,7 @@ def script() -> str:
 
 def entry_lines(entries: Iterable[Entry]) -> str:
     """Return entries as lines of JSON; each line ends with a line break."""
-    return "".join(f"{_safe_json(_without_seal(entry))}\n" for entry in entries)
+    return "".join(f"{_safe_json(entry_without_seals(entry))}\n" for entry in entries)
 
 
 class EntryLines:
@@ -205,7 +206,7 @@ def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_s
         raise Refused(
             "{name} is no attribute of <thinking-block>; web/README.md lists them.", name=repr(unknown[0])
         )
-    entries = [_without_seal(entry) for entry in unfold(turn)]
+    entries = [entry_without_seals(entry) for entry in unfold(turn)]
     data = {"attributes": attributes, "entries": entries, "answerStyle": _ANSWER_STYLE}
     element = f"<script>{script()}</script>" if with_script else ""
     return (
@@ -218,14 +219,3 @@ def turn_html(turn: Turn, attributes: Mapping[str, str] | None = None, *, with_s
 def _safe_json(value: object) -> str:
     # In JSON this sign stands in strings only. Without it, no text ends a script or begins a comment in it.
     return msgspec.json.encode(value).decode().replace("<", "\\u003c")
-
-
-def _without_seal(entry: Entry) -> Entry:
-    """Return an entry without the data that only the provider needs; the page shows that there was some."""
-    match entry.event:
-        case BlockSealed(seal=seal) as event:
-            kept = msgspec.structs.replace(seal, payload="")
-            return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, seal=kept))
-        case (TurnEnded(message=message) | ReplyEnded(message=message)) as event if message is not None:
-            return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, message=None))
-    return entry

@@ -14,22 +14,13 @@ from thinkaloud.client.api import entries
 from thinkaloud.client.prepared_request import Options, prepare, require_key
 from thinkaloud.client.sync import step_through
 from thinkaloud.client.user_catalog import load_catalog
-from thinkaloud.core.canon import (
-    BlockGrew,
-    BlockStarted,
-    Event,
-    Kind,
-    ProviderFault,
-    Refused,
-    TurnFailed,
-    Wording,
-)
+from thinkaloud.core.canon import ProviderFault, Refused, TurnFailed, Wording
 from thinkaloud.core.canon.requests import ToolCall, ToolDefinition
 from thinkaloud.core.catalog.catalog import Catalog, split_provider
 from thinkaloud.core.context import AnsweredTurn, Context, write_answer
 from thinkaloud.core.dialects.client_request import ClientAnswer
 from thinkaloud.core.export.client_answers import recall
-from thinkaloud.core.transcript import Delta, Turn, apply
+from thinkaloud.core.transcript import Delta, Turn, apply, delta_of
 
 RECORD = "thinkaloud"
 """The name under which frameworks keep the record of an answer."""
@@ -55,7 +46,7 @@ class FrameworkRequest:
                 apply(self.turn, entry)
                 if isinstance(entry.event, TurnFailed):
                     raise ProviderFault(wording=entry.event.wording or Wording.plain(entry.event.message))
-                if delta := _delta(self.turn, entry.event):
+                if delta := delta_of(self.turn, entry.event):
                     yield delta
 
     def deltas_sync(self) -> Generator[Delta, None, None]:
@@ -108,12 +99,3 @@ def _catalog_at(model: str, base_url: str) -> Catalog:
             example=f"deepseek/{model}",
         )
     return catalog.with_base_url(provider.name, base_url)
-
-
-def _delta(turn: Turn, event: Event) -> Delta | None:
-    if isinstance(event, BlockGrew):
-        block = turn.blocks[event.block]
-        return Delta(block.kind, event.text, event.block, block.name)
-    if isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
-        return Delta(event.kind, "", event.block, event.name)
-    return None

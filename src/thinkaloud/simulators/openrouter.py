@@ -27,6 +27,7 @@ from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_wor
 from thinkaloud.simulators.seals import fingerprint
 
 _SKIP_SIGNATURE = "skip_thought_signature_validator"
+_VERBOSITIES = ("low", "medium", "high", "xhigh", "max")
 _EFFORTS = ("max", "xhigh", "high", "medium", "low", "minimal", "none")
 _DETAIL_FORMATS = {
     "anthropic": "anthropic-claude-v1",
@@ -129,6 +130,14 @@ def _check_effort_or_budget(request: ApiRequest) -> ApiError | None:
     if options.get("effort") is None or options.get("max_tokens") is None:
         return None
     return ApiError(400, 'Only one of "reasoning.effort" and "reasoning.max_tokens" may be specified')
+
+
+@RULES.refuses("verbosity", "an unknown length of the answer", "SDK types")
+def _check_verbosity(request: ApiRequest) -> ApiError | None:
+    verbosity = request.body.get("verbosity")
+    if verbosity is None or verbosity in _VERBOSITIES:
+        return None
+    return ApiError(400, f"Invalid verbosity '{verbosity}': expected one of {', '.join(_VERBOSITIES)}")
 
 
 @RULES.refuses("effort", "an unknown effort, or two that differ", "vendor docs: reasoning tokens")

@@ -83,31 +83,6 @@ class Consistent(msgspec.Struct, frozen=True):
 LogicStep = Assumed | Contradicted | Consistent
 
 
-def truth(claim: Claim, kinds: Kinds) -> bool | None:
-    """Tells whether a claim holds; None while the people who are known do not settle it."""
-    match claim:
-        case Count():
-            return _count_truth(claim, kinds)
-        case Not():
-            held = truth(claim.claim, kinds)
-            return None if held is None else not held
-    first, second = truth(claim.first, kinds), truth(claim.second, kinds)
-    if claim.connective == "same":
-        return None if first is None or second is None else first == second
-    decisive = claim.connective == "or"  # one True decides an "or", one False an "and"
-    if decisive in (first, second):
-        return decisive
-    return None if None in (first, second) else not decisive
-
-
-def _count_truth(claim: Count, kinds: Kinds) -> bool | None:
-    certain = sum(kinds.get(person) is claim.knights for person in claim.people)
-    possible = certain + sum(person not in kinds for person in claim.people)
-    if claim.least <= certain and possible <= claim.most:
-        return True
-    return False if certain > claim.most or possible < claim.least else None
-
-
 def people_in(claim: Claim) -> tuple[str, ...]:
     """Returns everybody whom a claim is about."""
     match claim:
@@ -133,30 +108,33 @@ class KnightsPuzzle(msgspec.Struct, frozen=True):
 
     def steps(self) -> Iterator[LogicStep]:
         """Searches all arrangements; there is a Consistent step for each one that fits."""
-        return self._search({})
+        return self._search({}, subsets(self.people))
 
-    def _search(self, kinds: Kinds) -> Iterator[LogicStep]:
+    def _search(self, kinds: Kinds, possible: Sequence[frozenset[str]]) -> Iterator[LogicStep]:
+        """Searches below some assumptions; `possible` are the sets of knights that agree with them."""
         depth = len(kinds)
         if depth == len(self.people):
-            yield Consistent(frozenset(person for person, knight in kinds.items() if knight))
+            yield Consistent(possible[0])
             return
         person = self.people[depth]
         for knight in (True, False):
             assumed = {**kinds, person: knight}
+            left = [knights for knights in possible if (person in knights) == knight]
             yield Assumed(person, knight, depth)
-            contradiction = self._contradiction(assumed)
+            contradiction = self._contradiction(assumed, left)
             if contradiction is None:
-                yield from self._search(assumed)
+                yield from self._search(assumed, left)
             else:
                 yield contradiction
 
-    def _contradiction(self, kinds: Kinds) -> Contradicted | None:
-        """Finds the first statement whose truth, where it is settled, does not fit its speaker."""
+    def _contradiction(self, kinds: Kinds, possible: Sequence[frozenset[str]]) -> Contradicted | None:
+        """Finds the first statement that does not fit its speaker, whatever the others are."""
         for index, statement in enumerate(self.statements):
-            expected = kinds.get(statement.speaker) if statement.speaker else True
-            held = truth(statement.claim, kinds)
-            if expected is not None and held is not None and held != expected:
-                return Contradicted(index, held, len(kinds) - 1)
+            if statement.speaker and statement.speaker not in kinds:
+                continue
+            expected = kinds.get(statement.speaker, True)  # a given fact is true
+            if not any(holds(statement.claim, knights) == expected for knights in possible):
+                return Contradicted(index, not expected, len(kinds) - 1)
         return None
 
     def narrate(self, trace: Sequence[LogicStep], language: Language) -> Iterator[str]:
@@ -233,15 +211,18 @@ def _kind(person: str, knight: bool, language: Language) -> str:
     return phrase(language, "is", person=person, kind=phrase(language, "knight" if knight else "knave"))
 
 
+def subsets(people: Sequence[str]) -> list[frozenset[str]]:
+    """Returns every set of these people."""
+    sizes = range(len(people) + 1)
+    return [frozenset(some) for size in sizes for some in combinations(people, size)]
+
+
 def arrangements(puzzle: KnightsPuzzle) -> list[frozenset[str]]:
     """Returns every set of knights under which knights tell the truth, knaves lie, and facts hold."""
-    everyone = puzzle.people
     fitting = []
-    for size in range(len(everyone) + 1):
-        for some in combinations(everyone, size):
-            knights = frozenset(some)
-            if all(_fits(statement, knights) for statement in puzzle.statements):
-                fitting.append(knights)
+    for knights in subsets(puzzle.people):
+        if all(_fits(statement, knights) for statement in puzzle.statements):
+            fitting.append(knights)
     return fitting
 
 

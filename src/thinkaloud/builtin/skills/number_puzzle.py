@@ -122,9 +122,7 @@ class _Search:
 
     def level(self, numbers: Numbers, levels: int) -> Iterator[Combined | Dropped]:
         """Yields each combination and why it was dropped, until one is not."""
-        for move, rest in self._combinations(numbers):
-            self._count(1)
-            combined = Combined(*move, rest)
+        for combined in self._combinations(numbers):
             yield combined
             tried_before = self.tried
             steps = self._continue(combined, levels - 1)
@@ -134,7 +132,7 @@ class _Search:
             yield Dropped(steps, self.tried - tried_before)
 
     def _continue(self, combined: Combined, levels: int) -> Sequence[Combined | Dropped] | DropReason:
-        """Returns the steps from here to the target, or why there are none."""
+        """Returns the steps from here to the target, or why there are none; below `levels` only those."""
         if combined.value == self._target and (not self._all_used or len(combined.rest) == 1):
             return []
         if len(combined.rest) == 1:
@@ -142,36 +140,17 @@ class _Search:
         if combined.rest in self._seen:
             return DropReason.SEEN
         self._seen.add(combined.rest)
-        if not levels:
-            return self._path(combined.rest) or DropReason.NOTHING_REACHES
-        steps = list(self.level(combined.rest, levels))
-        return DropReason.NOTHING_REACHES if isinstance(steps[-1], Dropped) else steps
+        if levels:
+            steps = list(self.level(combined.rest, levels))
+            return DropReason.NOTHING_REACHES if isinstance(steps[-1], Dropped) else steps
+        for deeper in self._combinations(combined.rest):
+            following = self._continue(deeper, 0)
+            if not isinstance(following, DropReason):
+                return [deeper, *following]
+        return DropReason.NOTHING_REACHES
 
-    def _path(self, numbers: Numbers) -> list[Combined] | None:
-        """Searches below the narrated levels."""
-        if len(numbers) == 2:
-            return self._last_move(numbers)
-        for move, rest in self._combinations(numbers):
-            self._count(1)
-            if move[3] == self._target and not self._all_used:
-                return [Combined(*move, rest)]
-            if rest not in self._seen:
-                self._seen.add(rest)
-                path = self._path(rest)
-                if path is not None:
-                    return [Combined(*move, rest), *path]
-        return None
-
-    def _last_move(self, numbers: Numbers) -> list[Combined] | None:
-        moves = self._moves(*numbers)
-        self._count(len(moves))
-        for move in moves:
-            if move[3] == self._target:
-                return [Combined(*move, (move[3],))]
-        return None
-
-    def _combinations(self, numbers: Numbers) -> Iterator[tuple[Move, Numbers]]:
-        """Yields every move and the numbers after it; equal pairs are taken once."""
+    def _combinations(self, numbers: Numbers) -> Iterator[Combined]:
+        """Yields and counts what two of the numbers can become; equal pairs are taken once."""
         pairs = set()
         for j in range(1, len(numbers)):
             for i in range(j):
@@ -181,10 +160,11 @@ class _Search:
                 pairs.add((low, high))
                 others = numbers[:i] + numbers[i + 1 : j] + numbers[j + 1 :]
                 for move in self._moves(low, high):
-                    yield move, tuple(sorted((*others, move[3])))
+                    self._count()
+                    yield Combined(*move, tuple(sorted((*others, move[3]))))
 
-    def _count(self, tried: int) -> None:
-        self.tried += tried
+    def _count(self) -> None:
+        self.tried += 1
         if self.tried > self._max_tried:
             raise _OutOfBudget
 
@@ -401,44 +381,17 @@ def _bounded_puzzle(puzzle: NumberPuzzle) -> NumberPuzzle:
 def reachable(puzzle: NumberPuzzle) -> bool:
     """Tells whether the target can be made, from what every part of the numbers makes.
 
-    A part is a bit mask. A value of all numbers is not worked out: the target is calculated backwards.
+    A part is a bit mask.
     """
     everything = (1 << len(puzzle.numbers)) - 1
+    moves = exact_moves if puzzle.all_used else whole_moves
     values: dict[int, set[Number]] = {1 << index: {number} for index, number in enumerate(puzzle.numbers)}
     for part in sorted(range(1, everything + 1), key=int.bit_count):
-        halves = [(half, part ^ half) for half in range(1, part) if half & part == half]
-        if part == everything and halves:
-            return any(_makes(values[half], values[other], puzzle.target) for half, other in halves)
         made = values.setdefault(part, set())
-        for half, other in halves:
-            if half < other:  # the other order makes the same
-                made.update(_combined(values[half], values[other], puzzle.all_used))
+        halves = [half for half in range(1, part) if half & part == half and half < part ^ half]
+        for half in halves:
+            for low, high in map(sorted, product(values[half], values[part ^ half])):
+                made.update(value for *_, value in moves(low, high))
         if puzzle.target in made and (part == everything or not puzzle.all_used):
-            return True
-    return False
-
-
-def _combined(values: set[Number], others: set[Number], exact: bool) -> Iterator[Number]:
-    """Yields what a value and one of the others make; positive whole numbers only, unless `exact`."""
-    for a, b in product(values, others):
-        yield a + b
-        yield a * b
-        if exact:
-            yield a - b
-            yield b - a
-            yield from (Fraction(x) / y for x, y in ((a, b), (b, a)) if y)
-        elif a != b:
-            low, high = (a, b) if a < b else (b, a)
-            yield high - low
-            if high % low == 0:
-                yield high // low
-
-
-def _makes(values: set[Number], others: set[Number], target: int) -> bool:
-    """Tells whether a value with one of the others makes the target, calculated backwards from it."""
-    for value in values:
-        if target - value in others or value - target in others or (value == 0 == target):
-            return True
-        if value and (Fraction(target) / value in others or (target and Fraction(value) / target in others)):
             return True
     return False

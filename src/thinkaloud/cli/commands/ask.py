@@ -121,6 +121,11 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, metavar="N", help="a number that makes answers repeatable, where models can"
     )
     add_option(
+        "--verbosity",
+        choices=("low", "medium", "high"),
+        help="how long the answer is to be, for models that can be told",
+    )
+    add_option(
         "--schema",
         metavar="FILE",
         help="a JSON Schema that the answer must match; exit 1 if it does not (- reads standard input)",

@@ -46,13 +46,13 @@ from thinkaloud.core.canon import (
     Wording,
     reason_of,
 )
-from thinkaloud.core.canon.requests import Sampling
+from thinkaloud.core.canon.requests import RequestOptions, TurnRequest
 from thinkaloud.core.transcript import Block, Ending, apply
 from thinkaloud.core.view import Words
 from thinkaloud.core.view.labels import needs_attention
 from thinkaloud.extras import install_command, installed
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path
-from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable, Question, TurnBackend, TurnInfo
+from thinkaloud.surfaces.chat.backend import INSIDE, BackendUnreachable, TurnBackend, TurnInfo
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean, clean_json
 
@@ -117,57 +117,56 @@ class AskOutput:
 
 async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:
     approvals = ApprovalPrompter(approved_tools(options), options.lang)
-    async with _started(_question(prompt, options), options) as (backend, turn):
+    async with _started(_turn_request(prompt, options), options) as (backend, turn):
         output.provider = turn.provider
         if turn.session:
             output.ids = {"session": turn.session, "turn": turn.id}
         await _ShownTurn(backend, turn.id, output, approvals).show(options.lang)
 
 
-def _question(prompt: str, options: argparse.Namespace) -> Question:
-    message = user_message(prompt, options.files)
+def _turn_request(prompt: str, options: argparse.Namespace) -> TurnRequest:
+    """Return the request. An option of the command line has the name of its field."""
     model = options.model
     if not (model or options.agent or options.server or options.session):
         model = model_name()
-    return Question(
-        prompt=message.text,
-        images=message.images,
-        files=message.files,
+    chosen = {name: getattr(options, name, None) for name in RequestOptions.__struct_fields__}
+    chosen["stop"] = tuple(options.stop)
+    chosen["extra"] = dict(map(_extra_field, options.extra))
+    chosen["output_schema"] = _output_schema_of(options)
+    request = TurnRequest(
+        **{name: value for name, value in chosen.items() if value not in (None, "")},
+        messages=(user_message(prompt, options.files),),
         model=model,
         agent=options.agent,
-        thinking=options.thinking,
-        system=options.system,
-        max_tokens=options.max_tokens or 0,
-        thinking_optional=options.on_thinking_unavailable == "warn",
-        sampling=_sampling_of(options),
-        output_schema=_output_schema_of(options),
     )
+    checked_sampling(request)
+    return request
 
 
 @asynccontextmanager
 async def _started(
-    question: Question, options: argparse.Namespace
+    request: TurnRequest, options: argparse.Namespace
 ) -> AsyncIterator[tuple[TurnBackend, TurnInfo]]:
     """Start the turn where the options say, and yield this place and the turn."""
     if not _keeps_turns(options):
-        async with open_unsaved(question) as started:
+        async with open_unsaved(request) as started:
             yield started
         return
     async with open_backend(server_choice(options)) as client:
         try:
-            turn = await _start(client, question, options.session)
+            turn = await _start(client, request, options.session)
         except GatewayRefusal as error:
             raise _with_place(error, client) from None
         yield client, turn
 
 
-async def _start(client: GatewayClient, question: Question, session_name: str) -> TurnInfo:
+async def _start(client: GatewayClient, request: TurnRequest, session_name: str) -> TurnInfo:
     if session_name:
         session = await find_session(client, session_name)
-        return await client.start(session.id, question)
-    session = await client.create_session(model=question.model, agent=question.agent)
+        return await client.start(session.id, request)
+    session = await client.create_session(model=request.model, agent=request.agent)
     try:
-        return await client.start(session.id, question)
+        return await client.start(session.id, request)
     except Refused:
         await client.delete_session(session.id)  # nothing was asked in it
         raise
@@ -199,19 +198,6 @@ def _keeps_turns(options: argparse.Namespace) -> bool:
             file=sys.stderr,
         )
     return False
-
-
-def _sampling_of(options: argparse.Namespace) -> Sampling:
-    """Return the sampling parameters of the command line."""
-    return checked_sampling(
-        Sampling(
-            temperature=options.temperature,
-            top_p=options.top_p,
-            stop=tuple(options.stop),
-            seed=options.seed,
-            extra=dict(map(_extra_field, options.extra)),
-        )
-    )
 
 
 def _output_schema_of(options: argparse.Namespace) -> dict[str, Any] | None:

@@ -24,6 +24,8 @@ from thinkaloud.cli.settings import (
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.core.canon import Refused
+from thinkaloud.core.export.span_attributes import SpanContent
+from thinkaloud.core.export.spans import SpanOptions
 from thinkaloud.gateway.store.engine.file_lock import lock_holder, lock_path, publish_address
 
 if TYPE_CHECKING:
@@ -93,6 +95,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         metavar="DAYS",
         help="delete the timing of turns, which replays use, after DAYS (default: never)",
+    )
+    add_option(
+        "--trace-content",
+        choices=tuple(content.value for content in SpanContent if content is not SpanContent.SEALS),
+        default=SpanContent.NONE.value,
+        help="what the spans of running turns hold of their texts, if the process uses OpenTelemetry: "
+        "messages without thoughts, or thoughts as well (default: none)",
+    )
+    add_option(
+        "--trace-openinference",
+        action="store_true",
+        help="name everything in the spans of running turns as OpenInference does, too",
     )
     parser.set_defaults(run=run_serve)
 
@@ -180,6 +194,7 @@ def _serve_one(
         title_model=config.read().text("title_model"),
         config_path=config.path,
         grace_s=options.grace,
+        trace=SpanOptions(SpanContent(options.trace_content), options.trace_openinference),
         forget_timing_after_days=options.forget_timing_after,
     )
     form = None if options.log_format is None else logs.LogFormat(options.log_format)

@@ -1,22 +1,19 @@
-"""`thinkaloud sessions`, `search` and `export`: the sessions that a gateway keeps."""
+"""`thinkaloud sessions` and `search`: the sessions that a gateway keeps."""
 
 import argparse
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from thinkaloud.cli.gateway_client import GatewayClient, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway_client.find import find_session, list_sessions
-from thinkaloud.cli.output.console import EXIT_OK, STDIN, add_json_option, positive, print_json
+from thinkaloud.cli.output.console import EXIT_OK, add_json_option, positive, print_json
 from thinkaloud.cli.output.pager import paged
 from thinkaloud.cli.output.table import marked_bold, print_columns
 from thinkaloud.cli.output.words import command_words
 from thinkaloud.cli.parser import add_actions
-from thinkaloud.core.canon import Refused, Wording, reason_of
-from thinkaloud.core.export import ThinkingStyle
+from thinkaloud.core.canon import Refused, Wording
 from thinkaloud.surfaces.chat.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
 
@@ -25,7 +22,6 @@ _SHORT_ID = 12
 """Characters of an id in a list. The beginning of an id is enough for every command."""
 _MAX_SEARCH_CHARACTERS = 1_000
 """As in the API of the gateway, whose message would name a field of a request."""
-_FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 
 GatewayCommand = Callable[[GatewayClient, argparse.Namespace], Awaitable[int]]
 
@@ -69,29 +65,6 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser, "a list of places with their session and turn")
     add_server_options(parser)
     parser.set_defaults(run=run_with_gateway(_search))
-
-
-def add_export(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `export`."""
-    _add_session_argument(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout"
-    )
-    parser.add_argument(
-        "--format",
-        choices=tuple(_FORMATS.values()),
-        help="text has no thoughts; markdown and json can be imported again "
-        "(default: by the end of FILE, markdown without one)",
-    )
-    parser.add_argument(
-        "--thinking",
-        choices=tuple(style.value for style in ThinkingStyle),
-        default=ThinkingStyle.DETAILS.value,
-        help="how markdown writes thoughts; markers are lines, ---thinking--- and ---/thinking--- "
-        "(default: details)",
-    )
-    add_server_options(parser)
-    parser.set_defaults(run=run_with_gateway(_export))
 
 
 def short_id(text: str) -> str:
@@ -198,45 +171,3 @@ def _snippet(hit: FoundText) -> str:
 
 def _spaced(text: str) -> str:
     return clean(text).replace("\n", " ").replace("\t", " ")
-
-
-async def _export(client: GatewayClient, options: argparse.Namespace) -> int:
-    path = None if options.output in (None, STDIN) else Path(options.output)
-    form = options.format or ("markdown" if path is None else _form_of(path))
-    session = await find_session(client, options.session)
-    text = await client.export(session.id, form, thinking=options.thinking)
-    if path is not None:
-        _write_new(path, text)
-        print(command_words().text("written", name=one_line(str(path)), format=form), file=sys.stderr)
-    elif sys.stdout.isatty():
-        with paged():
-            print(clean(text), end="")
-    else:
-        sys.stdout.write(text)
-    return EXIT_OK
-
-
-def _form_of(path: Path) -> str:
-    """Return the format that the end of a file name means; refuse one that means none."""
-    form = _FORMATS.get(path.suffix.lower() or ".md")
-    if form is None:
-        raise Refused(
-            "The end of {name} names no format. End the name with {formats}, or give --format.",
-            name=repr(path.name),
-            formats=", ".join(_FORMATS),
-        )
-    return form
-
-
-def _write_new(path: Path, text: str) -> None:
-    """Write a file that only its owner can read. A file that exists is not replaced."""
-    try:
-        number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(number, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Refused("{path} exists already. Choose another name, or remove it.", path=path) from None
-    except OSError as error:
-        raise Refused(
-            "Cannot write {path}: {reason}. Choose another place.", path=path, reason=reason_of(error)
-        ) from None

@@ -24,14 +24,13 @@ from thinkaloud.cli.gateway_client.connection import (
 )
 from thinkaloud.cli.settings import BUILTIN_PROVIDER
 from thinkaloud.core.canon import BadFrame, Entry, LimitExceeded, Refused, Usage, Wording, reason_of
-from thinkaloud.core.canon.requests import Image
+from thinkaloud.core.canon.requests import Image, TurnRequest, UserMessage
 from thinkaloud.core.wire import Frame, SseDecoder
 from thinkaloud.surfaces.chat.backend import (
     BackendUnreachable,
     DisplayPreferences,
     FoundText,
     PastTurn,
-    Question,
     Reconnecting,
     Responder,
     Restarted,
@@ -227,20 +226,20 @@ class GatewayClient:
                 return [_past_turn(turn_messages) for turn_messages in messages.values()]
             after = page.next
 
-    async def ask(self, session: str, question: Question) -> str:
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
         """Start a turn and return its id."""
         try:
-            return (await self.start(session, question)).id
+            return (await self.start(session, request, key)).id
         except GatewayRefusal as error:
             if error.code == "turn_running":
                 raise SessionBusy(wording=error.wording) from None
             raise
 
-    async def start(self, session: str, question: Question) -> TurnInfo:
+    async def start(self, session: str, request: TurnRequest, key: str = "") -> TurnInfo:
         """Start a turn."""
-        body = _new_turn(question)
+        body = _new_turn(request)
         path = f"/api/sessions/{session}/turns"
-        headers = {"Idempotency-Key": question.key or secrets.token_urlsafe(16)}
+        headers = {"Idempotency-Key": key or secrets.token_urlsafe(16)}
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
                 return await self.connection.call("POST", path, TurnInfo, body, headers=headers)
@@ -300,9 +299,9 @@ class GatewayClient:
         )
         return page.items
 
-    async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
-        """Return a session as `text`, `markdown` or `json`."""
-        query = {"format": form, "thinking": thinking}
+    async def export(self, session: str, form: str, **options: str) -> str:
+        """Return a session as `text`, `markdown`, `json` or `otlp`, with options of that format."""
+        query = {"format": form, **options}
         content = await self.connection.send(
             "GET", f"/api/sessions/{session}/export", query=query, stall_s=LONG_RESPONSE_S
         )
@@ -366,29 +365,19 @@ def _past_turn(messages: list[_Message]) -> PastTurn:
     )
 
 
-def _new_turn(question: Question) -> dict[str, object]:
-    """Return the body of a request for a turn, without what is empty."""
-    body: dict[str, object] = {
-        "prompt": question.prompt,
-        "images": question.images,
-        "files": question.files,
-        "model": question.model,
-        "agent": question.agent,
-        "thinking": _thinking(question.thinking),
-        "system": question.system,
-        "replaces": question.replaces,
-        "follows": question.follows,
-        "max_tokens": question.max_tokens,
-        "on_thinking_unavailable": "warn" if question.thinking_optional else "",
-        "output_schema": question.output_schema,
-    }
-    sampling: dict[str, object] = msgspec.to_builtins(question.sampling)
-    return {name: value for name, value in body.items() if value} | sampling
+def _new_turn(request: TurnRequest) -> dict[str, object]:
+    """Return the body of a request for a turn: its one message as a prompt, and what is set."""
+    (message,) = request.messages
+    assert isinstance(message, UserMessage)
+    body = {"prompt": message.text, "images": message.images, "files": message.files}
+    options: dict[str, object] = msgspec.to_builtins(msgspec.structs.replace(request, messages=()))
+    if request.thinking:
+        options["thinking"] = _thinking(request.thinking)
+    return body | options
 
 
-def _thinking(setting: str) -> str | int:
-    if not setting:
-        return ""
+def _thinking(setting: str | int) -> str | int:
+    """Return a level as text and a budget as a number. Refuses a setting that is neither."""
     from thinkaloud.client.prepared_request import parse_thinking  # imports all dialects
 
     parsed = parse_thinking(setting)

@@ -41,6 +41,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "renamed": ("{session} is now {name}", "{session} agora é {name}"),
     "written": ("Written to {name} as {format}.", "Gravado em {name} como {format}."),
+    "traces_sent": (
+        "{n} trace sent to {name}.|{n} traces sent to {name}.",
+        "{n} trace enviado a {name}.|{n} traces enviados a {name}.",
+    ),
     "imported": ("{name}: imported {counts}", "{name}: importado: {counts}"),
     "import_planned": ("{name}: would import {counts}", "{name}: seria importado: {counts}"),
     "import_conversations": ("{n} conversation|{n} conversations", "{n} conversa|{n} conversas"),

@@ -3,6 +3,7 @@
 from thinkaloud.core.canon.errors import BadCatalog as BadCatalog
 from thinkaloud.core.canon.errors import BadFrame as BadFrame
 from thinkaloud.core.canon.errors import BadOutput as BadOutput
+from thinkaloud.core.canon.errors import BadPosition as BadPosition
 from thinkaloud.core.canon.errors import BudgetTooSmall as BudgetTooSmall
 from thinkaloud.core.canon.errors import KeyMissing as KeyMissing
 from thinkaloud.core.canon.errors import LimitExceeded as LimitExceeded

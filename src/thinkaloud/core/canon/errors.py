@@ -52,6 +52,10 @@ class UnknownPreset(Refused):
     """No display preset has this name."""
 
 
+class BadPosition(Refused):
+    """The last id that a reader of a stream sent is none of this stream."""
+
+
 class NotAResponse(Refused):
     """The bytes are not a model's response in any known format."""
 

@@ -86,8 +86,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def add(self, other: "Usage") -> "Usage":
         """Return the sum with the usage of another thing; a count unknown on either side stays unknown."""
-        pairs = {name: (getattr(self, name), getattr(other, name)) for name in self.__struct_fields__}
-        sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+        sums: dict[str, int | None] = {}
+        for name in self.__struct_fields__:
+            pair = getattr(self, name), getattr(other, name)
+            sums[name] = None if None in pair else sum(pair)
         return msgspec.structs.replace(self, **sums)
 
 

@@ -34,6 +34,10 @@ class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
     budget_tokens: int | None = None
 
 
+Verbosity = Literal["low", "medium", "high"]
+"""How long an answer is to be."""
+
+
 class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How the model picks its words and its calls. None and empty values leave it to the model's default.
 
@@ -46,6 +50,8 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     parallel_tool_calls: bool | None = None
     """Whether a reply may have several tool calls."""
+    verbosity: Verbosity | None = None
+    """How long the answer is to be."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -147,9 +153,14 @@ def media_type_of(content: bytes) -> str:
 
 def message_parts(attached: Iterable[File]) -> tuple[tuple[Image, ...], tuple[File, ...]]:
     """Split what is attached to a message into images and other files."""
-    files = tuple(attached)
-    images = (Image(file.media_type, file.data) for file in files if file.media_type.startswith("image/"))
-    return tuple(images), tuple(file for file in files if not file.media_type.startswith("image/"))
+    images: list[Image] = []
+    files: list[File] = []
+    for file in attached:
+        if file.media_type.startswith("image/"):
+            images.append(Image(file.media_type, file.data))
+        else:
+            files.append(file)
+    return tuple(images), tuple(files)
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):

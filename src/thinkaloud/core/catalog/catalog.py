@@ -11,7 +11,7 @@ longest wins. `[aliases]` gives names, or patterns of names, another model.
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from itertools import islice
 from typing import Any, TypeVar
@@ -192,7 +192,9 @@ def builtin_catalog() -> Catalog:
     return parse_catalog(*builtin_texts(), names=FILES)
 
 
+@lru_cache(maxsize=2 * len(FILES))
 def _decode_tables(text: str, source: str) -> dict[str, Any]:
+    """Return the tables of a text. They are shared: to decode the built-in ones takes long, so only read."""
     try:
         return msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
@@ -263,7 +265,7 @@ def _check_all_known(words: Any, known: Any, location: str) -> None:
 
 def _check_known(word: str, known: Any, location: str) -> None:
     if word not in known:
-        known_names = ", ".join(name for name in known if name)
+        known_names = ", ".join(filter(None, known))
         raise BadCatalog(
             "{location} has the unknown value {word}. Use one of: {known_names}.",
             location=location,
@@ -344,12 +346,8 @@ def similar_names(catalog: Catalog, name: str) -> list[str]:
 
 
 def _exact_names(model: Model) -> set[str]:
-    provider_spellings = [spelling for spelling in model.at.values() if "*" not in spelling]
-    exact_patterns = [pattern for pattern in model.names if "*" not in pattern]
-    return {
-        word.lower()
-        for word in (model.id, *exact_patterns, *provider_spellings, *map(without_vendor, provider_spellings))
-    }
+    names = {model.id, *model.names, *model.at.values(), *map(without_vendor, model.at.values())}
+    return {name.lower() for name in names if "*" not in name}
 
 
 class ModelListing(msgspec.Struct, frozen=True):

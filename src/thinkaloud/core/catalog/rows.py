@@ -8,6 +8,8 @@ from typing import Annotated
 
 import msgspec
 
+from thinkaloud.core.canon.requests import Sampling
+
 
 class AuthScheme(StrEnum):
     """The header that carries the API key."""
@@ -82,7 +84,7 @@ class CacheForm(StrEnum):
     """A key that all requests of a conversation share, so that they reach the same machine."""
 
 
-SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed", "parallel_tool_calls")
+SAMPLING_PARAMETERS = tuple(name for name in Sampling.__struct_fields__ if name != "extra")
 REFUSED_WHEN_UNBOUNDED = ("temperature", "top_p")
 """Sampling parameters that a model does not take with its `unbounded_effort`."""
 

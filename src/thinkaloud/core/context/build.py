@@ -255,7 +255,7 @@ class _RequestBuilder:
             line = ReportLine(number, None, name, SendStatus.TRANSFORMED, INPUT_CODES[kind])
             self.lines += [line] * count
         notes = (input_note(kind, count) for kind, count in missing.items())
-        text = "\n\n".join(text for text in (message.text, *notes) if text)
+        text = "\n\n".join(filter(None, (message.text, *notes)))
         return UserMessage(text, images, files)
 
     def _without_result_images(self, number: int, message: UserMessage) -> UserMessage:

@@ -213,7 +213,7 @@ def replies_of(turn: Turn, parent: int | None = None) -> tuple[Step, ...]:
 
 def _unfinished_blocks(turn: Turn) -> list[Block]:
     """Return the blocks after the last complete reply: a reply that was cut off."""
-    replied_until = max((reply.until for reply in turn.replies if reply.parent is None), default=0)
+    replied_until = max((reply.until for reply in turn.own_replies), default=0)
     return [block for block in turn.blocks[replied_until:] if block.parent is None]
 
 
@@ -243,7 +243,7 @@ def _has_result(block: Block, reply: Reply) -> bool:
 
 
 def _tool_message(block: Block) -> ToolMessage:
-    result = "\n\n".join(text for text in (block.error, block.result) if text)
+    result = "\n\n".join(filter(None, (block.error, block.result)))
     return ToolMessage(block.call_id, result, block.name, bool(block.error), block.images)
 
 

@@ -65,11 +65,15 @@ def row_covers(name: str, model: Model) -> bool:
     """
     short_name = without_vendor(name).lower()
     spellings = {name.lower(), short_name}
-    exact = {word.lower() for word in (model.id, *model.at.values(), *model.thinking_id.values())}
+    ids = (model.id, *model.at.values(), *model.thinking_id.values())
+    exact = set(map(str.lower, ids))
     if spellings & exact or short_name in map(without_vendor, exact):
         return True
-    patterns = [pattern.lower() for pattern in (*model.names, *model.family) if pattern.strip("*")]
-    return any(fnmatchcase(spelling, pattern) for spelling in spellings for pattern in patterns)
+    for pattern in (*model.names, *model.family):
+        covered = any(fnmatchcase(spelling, pattern.lower()) for spelling in spellings)
+        if covered and pattern.strip("*"):
+            return True
+    return False
 
 
 def _same_but_for_version(first: str, second: str) -> bool:

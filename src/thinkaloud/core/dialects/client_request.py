@@ -180,7 +180,6 @@ _NEUTRAL_VALUES = frozenset((b"null", b"false", b"0", b"0.0", b'""', b"[]", b"{}
 _DEFAULT_VALUES = {
     "modalities": b'["text"]',
     "truncation": b'"disabled"',
-    "verbosity": b'"medium"',
 }
 """Values that a client may send as well as leave out."""
 _MOST_IGNORED = 20

@@ -32,6 +32,7 @@ from thinkaloud.core.canon import (
 )
 from thinkaloud.core.canon.events import MAX_NUMBER
 from thinkaloud.core.dialects.lenient import OddFields
+from thinkaloud.core.dialects.text_frame import TextFrame
 
 ODD_FIELD = "odd_field"
 """The code of the notice about a field of the wrong type."""
@@ -53,6 +54,8 @@ class TurnEmitter:
         self._pending_key: Hashable = None
         self._pending_text: list[str] = []
         self.odd_fields = OddFields()
+        self.text_frame: TextFrame | None = None
+        """Reads most frames of a stream, in a dialect that has it."""
         self._fault: tuple[str, Wording] | None = None
         self.whole_body = False
         """Whether the response is one JSON value, to which nothing can be missing; known at its end."""
@@ -114,6 +117,17 @@ class TurnEmitter:
             self._pending_key = key
             self._pending_text.append(text)
 
+    def grow(self, key: Hashable, kind: Kind, text: str) -> bool:
+        """Append text to the open block of this key and kind; False if there is none."""
+        if self._open_keys.get(key) is not kind:
+            return False
+        if text:
+            if self._pending_text and self._pending_key != key:
+                self._flush_text()
+            self._pending_key = key
+            self._pending_text.append(text)
+        return True
+
     def append_or_start(
         self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN
     ) -> None:
@@ -122,14 +136,9 @@ class TurnEmitter:
         Text of another kind than the open block's starts a block of its own, so that a provider that gives
         two blocks the same key never mixes thought and answer.
         """
-        if not text:
-            return
-        if key not in self._open_keys or self._open_keys[key] is not kind:
+        if text and not self.grow(key, kind, text):
             self.end_block(key)
             self.start_block(key, kind, provenance=provenance)
-        if self._pending_key == key and self._pending_text:
-            self._pending_text.append(text)
-        else:
             self.append(key, text)
 
     def seal(self, key: Hashable, form: SealForm, payload: str) -> None:
@@ -234,7 +243,8 @@ class TurnEmitter:
 
     def drain(self) -> list[Event]:
         """Return the events since the last call."""
-        self._flush_text()
+        if self._pending_text:
+            self._flush_text()
         events, self._events = self._events, []
         return events
 

@@ -40,6 +40,11 @@ class OddFields:
         self._count_by_message: dict[tuple[str, str], int] = {}
         self._example_by_message: dict[tuple[str, str], str] = {}
 
+    @property
+    def found(self) -> bool:
+        """Whether there was any."""
+        return bool(self._count_by_message)
+
     def add(self, path: str, expected: str, value: bytes | str) -> None:
         """Record a value at a path such as `usage.prompt_tokens`."""
         key = (path, expected)

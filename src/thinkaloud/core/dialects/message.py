@@ -144,7 +144,10 @@ class ChatMessage:
 
     def append_text(self, field: str, text: str) -> None:
         """Append text to a field; if the field is a list of parts, append a text part."""
-        if isinstance(self._message.get(field), list):
+        current = self._message.get(field)
+        if isinstance(current, GrowingString):
+            current.pieces.append(text)
+        elif isinstance(current, list):
             self.add_parts(field, [{"type": "text", "text": text}])
         else:
             append_text(self._message, field, text)
@@ -228,7 +231,7 @@ def join_user_messages(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         previous = joined[-1] if joined else None
         if isinstance(message, UserMessage) and isinstance(previous, UserMessage):
-            text = "\n\n".join(part for part in (previous.text, message.text) if part)
+            text = "\n\n".join(filter(None, (previous.text, message.text)))
             joined[-1] = UserMessage(text, previous.images + message.images, previous.files + message.files)
         else:
             joined.append(message)

@@ -11,7 +11,7 @@ from thinkaloud.core.canon.requests import Sampling
 from thinkaloud.core.catalog.rows import REFUSED_WHEN_UNBOUNDED, SAMPLING_PARAMETERS, Provider, Route
 from thinkaloud.core.dialects.registry import DIALECTS
 
-_DEFAULTS = {"temperature": 1, "top_p": 1, "parallel_tool_calls": True}
+_DEFAULTS = {"temperature": 1, "top_p": 1, "parallel_tool_calls": True, "verbosity": "medium"}
 """Values that change nothing, so a model that does not take them loses nothing without them."""
 
 

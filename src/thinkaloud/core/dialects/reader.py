@@ -54,6 +54,7 @@ from thinkaloud.core.wire import (
     sniff_framing,
     valid_json,
 )
+from thinkaloud.core.wire.lines import LF
 from thinkaloud.core.wire.sse import DONE
 
 Piece = bytes | bytearray | memoryview | str | Mapping[str, Any] | object
@@ -119,9 +120,10 @@ class Reader:
             self._show_first(data)
             if data[:1] == b"\0" and self._decoder is None:
                 self._line_ends = None  # not made of lines
-        if self._line_ends is not None:
-            data = self._line_ends.restore(data)
-        self._decode(self._feed_decoder, data)
+        line_ends = self._line_ends
+        if line_ends is not None and (line_ends.unfinished or data[-1:] != LF):
+            data = line_ends.restore(data)
+        self._decode(self._feed_decoder if self._decoder is None else self._decoder.feed, data)
 
     def _feed_object(self, value: object) -> None:
         """Read an object as one frame. A line before it that has no end is complete."""
@@ -289,9 +291,7 @@ class Reader:
         for frame in frames:
             if self._emitter.ended:
                 return
-            if not frame.data:
-                continue  # an event with only a name, which some servers send as a keep-alive
-            if frame.event == STRAY_LINE:
+            if not frame.data or frame.event == STRAY_LINE:
                 self._read_stray_line(frame.data)
                 continue
             if not frame.data.isascii() or b"\\u" in frame.data:
@@ -299,13 +299,25 @@ class Reader:
             if self._reader is None:
                 self._find_reader(frame)
                 continue
+            text_frame = self._emitter.text_frame
+            if text_frame is not None:
+                if text_frame.take(frame.data):  # nearly every frame
+                    continue
+                text_frame.flush()
             try:
                 self._reader.feed(frame)
             except (msgspec.MsgspecError, RecursionError) as error:
                 self._read_bad_frame(self._reader, frame, error)
+        if self._emitter.text_frame is not None:
+            self._emitter.text_frame.flush()
 
     def _read_stray_line(self, line: bytes) -> None:
-        """Read a line of an event stream outside of any field: an object is read as an event all the same."""
+        """Read a line of an event stream outside of any field: an object is read as an event all the same.
+
+        Without data it is an event with only a name, which some servers send as a keep-alive.
+        """
+        if not line:
+            return
         self._emitter.odd_fields.add("A line", "a field of an event stream", line)
         field = _OBJECT_LINE.match(line)
         if field and valid_json(field["object"]):
@@ -362,6 +374,7 @@ class InvokeReader:
     def __init__(self, emitter: TurnEmitter, reader: DialectReader) -> None:
         self._emitter = emitter
         self._reader = reader
+        emitter.text_frame = None  # a message of AWS must not be read without a look at its name
 
     def feed(self, frame: Frame) -> None:
         """Read one unwrapped frame, or fail the turn with the exception."""

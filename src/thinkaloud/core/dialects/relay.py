@@ -33,15 +33,18 @@ class RelayRules(NamedTuple):
 
     thought_marks: tuple[bytes, ...]
     """The bytes in which a thought begins contain one of these. A thought between tags does not."""
-    end_mark: re.Pattern[bytes]
-    """Matches in the first frame that tells a client that its answer is whole. Text has no match, because
+    end_marks: tuple[re.Pattern[bytes], ...]
+    """One matches in the first frame that tells a client that its answer is whole. Text has no match, because
     quotes and ends of lines are escaped in it. The arguments of a call may have one where they are an object,
-    as at Ollama. Then the rest waits for the end of the response, and nothing is lost."""
+    as at Ollama. Then the rest waits for the end of the response, and nothing is lost. A pattern that begins
+    with plain bytes is searched many times as fast as one that begins with a choice."""
     foreign_marks: tuple[bytes, ...] = ()
     """Fields for thoughts that clients need not know. Bytes with one of them are not sent."""
     framing: StreamFraming = EVENTS
     is_usage: Callable[[bytes], bool] | None = None
     """Whether a frame has only the counts, in a dialect where clients get those only if they ask for them."""
+    usage_mark: bytes = b""
+    """Every such frame has these bytes, and few others do."""
 
 
 class ByteRelay:
@@ -68,19 +71,30 @@ class ByteRelay:
         if not self._started and not self._rules.framing.start.match(data):
             return None
         self._started = True
+        held: bytes | bytearray = data
         new_start = len(self._held)
-        self._held += data
-        if not self._may_send(new_start, events):
+        if new_start:
+            self._held += data
+            held = self._held
+        kinds = set(map(type, events))
+        if not self._may_send(held, new_start, events if BlockStarted in kinds else ()):
             return None
-        if self._drops_usage and any(type(event) is UsageReported for event in events):
-            self._held[self._frame_start :] = self._without_usage(bytes(self._held[self._frame_start :]))
+        if self._drops_usage and UsageReported in kinds:
+            held = held[: self._frame_start] + self._without_usage(bytes(held[self._frame_start :]))
             new_start = self._frame_start
-        frames_end = self._find_frames_end(new_start)
+        frames_end = len(held)
+        if not held.endswith(self._rules.framing.ends):
+            frames_end = self._find_frames_end(held, new_start)
         # A large frame comes in many pieces, so it is searched only when it is complete. Events are a sign of
         # that too: a reader need not wait for the last byte of \r\n\r\n.
-        search_end = len(self._held) if events else frames_end
-        if not self.ending:
-            self.ending = ended or self._rules.end_mark.search(self._held, 0, search_end) is not None
+        search_end = len(held) if events else frames_end
+        self.ending = self.ending or ended or self._has_end(held, search_end)
+        if frames_end == len(held) and not self.ending:  # nearly every read
+            frames = bytes(held)
+            self._held.clear()
+            return frames
+        if held is not self._held:
+            self._held = bytearray(held)
         if self.ending:
             self._frame_start = frames_end
             return b""
@@ -92,27 +106,33 @@ class ByteRelay:
         """Return what was held back."""
         return bytes(self._held)
 
-    def _may_send(self, new_start: int, events: Sequence[Event]) -> bool:
+    def _may_send(self, held: bytes | bytearray, new_start: int, started: Sequence[Event]) -> bool:
         """Return whether the held bytes can be sent; those before `new_start` were checked before."""
         for mark in self._rules.foreign_marks:
-            start = max(new_start - len(mark) + 1, 0)  # a mark may be cut in two
-            if self._held.find(mark, start) >= 0:
+            if held.find(mark, max(new_start - len(mark) + 1, 0)) >= 0:  # a mark may be cut in two
                 return False
-        thinks = any(type(event) is BlockStarted and event.kind is Kind.REASONING for event in events)
-        marks = self._rules.thought_marks
-        return not thinks or any(self._held.find(mark, self._frame_start) >= 0 for mark in marks)
+        for event in started:
+            if type(event) is BlockStarted and event.kind is Kind.REASONING:
+                return any(held.find(mark, self._frame_start) >= 0 for mark in self._rules.thought_marks)
+        return True
 
-    def _find_frames_end(self, new_start: int) -> int:
+    def _has_end(self, held: bytes | bytearray, search_end: int) -> bool:
+        """Return whether there is the end of the answer before this place."""
+        return any(mark.search(held, 0, search_end) for mark in self._rules.end_marks)
+
+    def _find_frames_end(self, held: bytes | bytearray, new_start: int) -> int:
         """Return where the last complete frame ends."""
         frames_end = self._frame_start
         for end in self._rules.framing.ends:
-            place = self._held.rfind(end, max(new_start - len(end) + 1, self._frame_start))
+            place = held.rfind(end, max(new_start - len(end) + 1, self._frame_start))
             if place >= 0:
                 frames_end = max(frames_end, place + len(end))
         return frames_end
 
     def _without_usage(self, data: bytes) -> bytes:
-        is_usage = self._rules.is_usage
+        is_usage, mark = self._rules.is_usage, self._rules.usage_mark
         assert is_usage is not None
+        if mark not in data:
+            return data
         end = next((end for end in self._rules.framing.ends if end in data), b"\n\n")
-        return end.join(frame for frame in data.split(end) if not is_usage(frame))
+        return end.join([frame for frame in data.split(end) if mark not in frame or not is_usage(frame)])

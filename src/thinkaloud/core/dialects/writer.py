@@ -153,12 +153,6 @@ def arguments_object(arguments: str) -> dict[str, object]:
         return {"input": arguments}
 
 
-def sse(data: object, event: str = "") -> bytes:
-    """Encode one server-sent event."""
-    head = b"event: %b\n" % event.encode() if event else b""
-    return b"%bdata: %b\n\n" % (head, encode_json(data))
-
-
 def openai_error(error: ErrorReport) -> dict[str, object]:
     """Return the body that tells OpenAI's clients about a failure."""
     kind = "invalid_request_error" if 400 <= error.status < 500 else "server_error"

@@ -8,11 +8,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from thinkaloud.core.canon import (
+    BlockSealed,
     BlockStarted,
     Entry,
     Kind,
     OutOfOrder,
     Refused,
+    ReplyEnded,
     TurnEnded,
     TurnFailed,
     reason_of,
@@ -153,6 +155,17 @@ def without_seals(turn: Turn) -> Turn:
     return msgspec.structs.replace(
         turn, replies=[msgspec.structs.replace(reply, message=None) for reply in turn.replies]
     )
+
+
+def entry_without_seals(entry: Entry) -> Entry:
+    """Return the entry without the contents of seals, which only their issuer may see."""
+    event = entry.event
+    if isinstance(event, BlockSealed):
+        seal = msgspec.structs.replace(event.seal, payload="")
+        return msgspec.structs.replace(entry, event=BlockSealed(event.block, seal))
+    if isinstance(event, ReplyEnded | TurnEnded) and event.message is not None:
+        return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, message=None))
+    return entry
 
 
 def _turn_without_thoughts(turn: Turn) -> Turn:

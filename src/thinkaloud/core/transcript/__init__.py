@@ -20,5 +20,6 @@ from thinkaloud.core.transcript.turn import Ending as Ending
 from thinkaloud.core.transcript.turn import Outcome as Outcome
 from thinkaloud.core.transcript.turn import Reply as Reply
 from thinkaloud.core.transcript.turn import Turn as Turn
+from thinkaloud.core.transcript.turn import delta_of as delta_of
 from thinkaloud.core.transcript.unfold import has_timestamps as has_timestamps
 from thinkaloud.core.transcript.unfold import unfold as unfold

@@ -254,8 +254,8 @@ def _has_pending_calls(turn: Turn) -> bool:
     """Return whether calls wait for a result; an interrupted reply among several leaves none."""
     if not turn.replies:
         return any(block.result is None for block in turn.own_blocks(*CALL_KINDS))
-    call_numbers = (number for reply in turn.replies if reply.parent is None for number in reply.calls)
-    return any(turn.blocks[number].awaiting_result for number in call_numbers)
+    called = [turn.blocks[number] for reply in turn.own_replies for number in reply.calls]
+    return any(block.awaiting_result for block in called)
 
 
 STOPPED_ERROR = "The call was stopped before it returned a result."

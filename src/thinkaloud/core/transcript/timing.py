@@ -44,8 +44,11 @@ def _duration_ms(block: Block, now_ms: int | None) -> int | None:
 
 
 def _time_before_answer(turn: Turn) -> ThinkingTime | None:
-    start_times = [block.started_ms for block in turn.own_blocks() if block.kind is not Kind.REASONING]
-    first_output_ms = min((at_ms for at_ms in start_times if at_ms is not None), default=turn.ended_ms)
+    start_times = []
+    for block in turn.own_blocks():
+        if block.kind is not Kind.REASONING and block.started_ms is not None:
+            start_times.append(block.started_ms)
+    first_output_ms = min(start_times, default=turn.ended_ms)
     if turn.started_ms is None or first_output_ms is None or first_output_ms <= turn.started_ms:
         return None
     return ThinkingTime(first_output_ms - turn.started_ms, approximate=True)

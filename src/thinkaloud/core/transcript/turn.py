@@ -12,7 +12,18 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.core.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage, Wording
+from thinkaloud.core.canon import (
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    Provenance,
+    Seal,
+    Usage,
+    Wording,
+)
 from thinkaloud.core.canon.requests import Image, ToolMessage
 
 SEPARATOR = "\n\n"
@@ -186,12 +197,17 @@ class Turn(msgspec.Struct):
         return SEPARATOR.join("".join(reply_texts) for reply_texts in texts.values())
 
     @property
+    def own_replies(self) -> list[Reply]:
+        """The turn's own replies, without those of its assistants."""
+        return [reply for reply in self.replies if reply.parent is None]
+
+    @property
     def calls(self) -> list[Block]:
         """The calls that wait for a result, which the program that got this turn has to run."""
-        if not self.replies:
-            return [block for block in self.own_blocks(Kind.TOOL_CALL) if block.awaiting_result]
-        numbers = (number for reply in self.replies if reply.parent is None for number in reply.calls)
-        return [self.blocks[number] for number in numbers if self.blocks[number].awaiting_result]
+        calls = self.own_blocks(Kind.TOOL_CALL)
+        if self.replies:
+            calls = [self.blocks[number] for reply in self.own_replies for number in reply.calls]
+        return [call for call in calls if call.awaiting_result]
 
     def to_messages(
         self, provider: str, *, model: str = "", results: Mapping[str, str] | Sequence[ToolMessage] = ()
@@ -229,7 +245,10 @@ class Turn(msgspec.Struct):
 
     def own_blocks(self, *kinds: Kind) -> list[Block]:
         """Return the turn's own blocks, without those of its assistants; only of `kinds` if any are given."""
-        return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
+        own = [block for block in self.blocks if block.parent is None]
+        if not kinds:
+            return own
+        return [block for block in own if block.kind in kinds]
 
     def blocks_of(self, reply: Reply) -> list[Block]:
         """Return the blocks of one reply, in order."""
@@ -261,6 +280,16 @@ class Turn(msgspec.Struct):
     def children(self, block: Block) -> list[Block]:
         """Return the blocks of an assistant call, in order."""
         return [child for child in self.blocks if child.parent == block.number]
+
+
+def delta_of(turn: Turn, event: Event) -> Delta | None:
+    """Return what a program shows of an event that was applied to the turn; None if it is nothing new."""
+    if isinstance(event, BlockGrew):
+        block = turn.blocks[event.block]
+        return Delta(block.kind, event.text, event.block, block.name)
+    if isinstance(event, BlockStarted) and event.kind is Kind.TOOL_CALL:
+        return Delta(event.kind, "", event.block, event.name)
+    return None
 
 
 class OwnReplies:

@@ -89,7 +89,7 @@ def tool_badge(words: Words, n: int) -> str:
 def header_line(context: ViewContext, facts: list[str], text: str) -> str:
     """Return the one line of a collapsed panel: icon, facts and text, in the style that the policy sets."""
     icon = ICONS[context.state]
-    facts_text = " · ".join(fact for fact in facts if fact)
+    facts_text = " · ".join(filter(None, facts))
     match context.policy.header:
         case HeaderStyle.LABEL:
             return f"{icon} {facts_text}"

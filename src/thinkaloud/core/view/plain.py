@@ -172,8 +172,9 @@ class PlainRenderer:
 
     def _call_text(self, call: Block) -> str:
         icon = TOOL_ICON if call.kind is Kind.TOOL_CALL else ASSISTANT_ICON
+        name = f"{icon} {call_name(self._words, call)}"
         line, _ = call_input(call.text)
-        return f"{icon} {call_name(self._words, call)}" + (f": {line}" if line else "")
+        return f"{name}: {line}" if line else name
 
     def _add_line(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()

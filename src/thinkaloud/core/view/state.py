@@ -111,8 +111,9 @@ def interrupted_step(turn: Turn) -> int | None:
 def _in_progress(turn: Turn) -> bool:
     """Return whether a step of a live turn is running, or the last block is a call."""
     steps = [block for block in turn.own_blocks() if visible(block) or not block.blank]
-    if any(_running(block) for block in steps if visible(block)):
-        return True
+    for block in steps:
+        if visible(block) and _running(block):
+            return True
     return bool(steps) and steps[-1].kind in CALL_KINDS
 
 
@@ -131,10 +132,10 @@ def _running(block: Block) -> bool:
 
 
 def _interrupted_while_thinking(turn: Turn) -> bool:
-    answered = any(not block.blank for block in turn.own_blocks(Kind.TEXT))
-    return not answered or any(
-        block.status is BlockStatus.INTERRUPTED for block in turn.own_blocks() if visible(block)
-    )
+    if all(block.blank for block in turn.own_blocks(Kind.TEXT)):
+        return True
+    shown = filter(visible, turn.own_blocks())
+    return any(block.status is BlockStatus.INTERRUPTED for block in shown)
 
 
 def turn_time(turn: Turn, now_ms: int | None = None) -> ThinkingTime | None:

@@ -101,9 +101,10 @@ def newest_title(turn: Turn) -> str:
 
 
 def _newest_title(thoughts: list[Block]) -> str:
-    return next(
-        (_one_line(title) for block in reversed(thoughts) if (title := opening_title(block.text))), ""
-    )
+    for block in reversed(thoughts):
+        if title := opening_title(block.text):
+            return _one_line(title)
+    return ""
 
 
 def _extract(thoughts: list[Block], *, live: bool) -> str:

@@ -1,4 +1,4 @@
-"""Decoders from bytes to frames: SSE, JSON, NDJSON, JSON array, AWS event stream and plain text."""
+"""Decoders from bytes to frames: SSE, JSON, NDJSON, JSON array, AWS event stream, plain text. SSE encoded."""
 
 from thinkaloud.core.wire.aws import AwsEventStreamDecoder as AwsEventStreamDecoder
 from thinkaloud.core.wire.frames import DEFAULT_LIMITS as DEFAULT_LIMITS
@@ -22,6 +22,7 @@ from thinkaloud.core.wire.sniff import drop_blank_start as drop_blank_start
 from thinkaloud.core.wire.sniff import sniff_framing as sniff_framing
 from thinkaloud.core.wire.sse import STRAY_LINE as STRAY_LINE
 from thinkaloud.core.wire.sse import SseDecoder as SseDecoder
+from thinkaloud.core.wire.sse_encoder import sse as sse
 from thinkaloud.core.wire.text import PLAIN_TEXT as PLAIN_TEXT
 from thinkaloud.core.wire.text import TextDecoder as TextDecoder
 from thinkaloud.core.wire.text import repaired_json as repaired_json

@@ -23,6 +23,11 @@ class LineSplitter:
         self._at_start = True
         self._bom_prefix = b""
 
+    @property
+    def between_lines(self) -> bool:
+        """Whether the next byte begins a line, whatever it is."""
+        return not (self._chunks or self._after_cr or self._at_start)
+
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that these bytes complete."""
         if self._at_start:

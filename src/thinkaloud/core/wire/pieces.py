@@ -44,28 +44,24 @@ class LineEnds:
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._max_checked_bytes = min(_MAX_CHECKED_BYTES, limits.line_bytes, limits.event_bytes)
-        self._unfinished: list[bytes] = []
+        self.unfinished: list[bytes] = []
+        """The line within which the bytes so far end."""
         self._checked = False
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the bytes so far end within a line."""
-        return bool(self._unfinished)
 
     def restore(self, data: bytes) -> bytes:
         """Return the next bytes, with the line ends that are missing before and after them."""
-        if self._unfinished and _LINE_START.match(data) and self._whole_line_before():
+        if self.unfinished and _LINE_START.match(data) and self._whole_line_before():
             data = LF + data
         line_start = max(data.rfind(LF), data.rfind(CR)) + 1
         if line_start:
-            self._unfinished.clear()
+            self.unfinished.clear()
             self._checked = False
         line = data[line_start:] if line_start else data
         if not line:
             return data
-        if not self._unfinished and len(line) <= self._max_checked_bytes and _whole_data(line):
+        if not self.unfinished and len(line) <= self._max_checked_bytes and _whole_data(line):
             return data + LF + LF
-        self._unfinished.append(line)
+        self.unfinished.append(line)
         return data
 
     def _whole_line_before(self) -> bool:
@@ -73,7 +69,7 @@ class LineEnds:
         if self._checked:
             return False
         self._checked = True
-        line = b"".join(self._unfinished)
+        line = b"".join(self.unfinished)
         return _SHORT_FIELD.match(line) is not None or _whole_data(line)
 
 

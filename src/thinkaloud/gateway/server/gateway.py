@@ -24,12 +24,13 @@ from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.core.canon import Refused, reason_of
 from thinkaloud.core.catalog import Catalog
+from thinkaloud.core.export.spans import SpanOptions
 from thinkaloud.gateway.server.files.process_pool import ProcessPool
 from thinkaloud.gateway.server.http.errors import ServiceUnavailable
 from thinkaloud.gateway.server.http.limits import GatewayLimits
 from thinkaloud.gateway.server.http.request_parts import BodyMemory, expire_scope
 from thinkaloud.gateway.server.metrics import Metrics
-from thinkaloud.gateway.server.node import GatewayNode
+from thinkaloud.gateway.server.node import GatewayNode, Phase
 from thinkaloud.gateway.server.streams.turn_stream import OpenStreams, ReaderSlots
 from thinkaloud.gateway.server.turns.commands import CommandRouter
 from thinkaloud.gateway.server.turns.preferences import PreferenceStore
@@ -88,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long running turns may continue after the gateway was asked to stop."""
     config_path: Path | None = None
     """The settings file of the user of this machine; None keeps their preferences in the database."""
+    trace: SpanOptions = SpanOptions()
+    """What the spans of running turns hold, if the process uses OpenTelemetry."""
     forget_timing_after_days: int | None = None
     """Age at which the timing of a turn is dropped to make its log smaller. None keeps it forever."""
 
@@ -128,8 +131,7 @@ class Gateway:
         self._later_writes: set[asyncio.Task[None]] = set()
         self.streams = OpenStreams()
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics, self.streams)
-        self.ready = False
-        self.stopping = False
+        self.phase = Phase.STARTING
         self.preferences = PreferenceStore(
             None if settings.config_path is None else ConfigFile(settings.config_path)
         )
@@ -164,7 +166,7 @@ class Gateway:
         """Refuse to begin anything while the storage does not respond, or the gateway stops."""
         if self.storage_waiting_s > self.settings.max_waiting_s:
             raise NotSaved("The storage does not respond, so nothing new is started; see /readyz.")
-        if not self.ready:
+        if self.phase is not Phase.READY:
             raise ServiceUnavailable("The gateway is stopping and starts nothing new. Try again in a moment.")
 
     @asynccontextmanager
@@ -250,7 +252,7 @@ class Gateway:
             await self.node.resume(recovery.waiting)
             self._run_in_background(stack, self.node.end_abandoned_turns())
             self._exit_stack = stack.pop_all()
-        self.ready = True
+        self.phase = Phase.READY
         return self
 
     async def __aexit__(
@@ -263,7 +265,7 @@ class Gateway:
 
     async def stop(self) -> None:
         """Refuse new turns, let running ones end, and close all streams. May be called twice."""
-        self.ready, self.stopping = False, True
+        self.phase = Phase.STOPPING
         await self.turns.stop(self.settings.grace_s)
         await self.reader_slots.close()
 

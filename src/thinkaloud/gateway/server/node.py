@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,6 +64,15 @@ def _now_s() -> float:
     return time.monotonic()
 
 
+class Phase(StrEnum):
+    """Where a gateway is between its start and its end. Only a ready one starts turns."""
+
+    STARTING = "starting"
+    """It still ends the turns of an earlier process."""
+    READY = "ready"
+    STOPPING = "stopping"
+
+
 class _Retry(NamedTuple):
     """When a turn that could not be ended is tried again, and when it failed first."""
 
@@ -105,6 +115,8 @@ class GatewayNode:
     @property
     def holds_turns(self) -> bool:
         """Whether the turns that run here are certainly still this gateway's own."""
+        if self._gateway.database.exclusive:
+            return True
         return self.lease_left_s > 0 and self._gaps == self._settled_gaps
 
     async def wait_until_turns_held(self, timeout_s: float) -> bool:
@@ -241,7 +253,7 @@ class GatewayNode:
 
         A gateway that stops leaves them to the others, or to its next start.
         """
-        if self._gateway.stopping:
+        if self._gateway.phase is Phase.STOPPING:
             return
         for turn in waiting:
             try:

@@ -156,7 +156,7 @@ class TurnRow(msgspec.Struct, frozen=True):
     """The number of the current writer. Each append carries it; an append with an older epoch is refused."""
     timing_kept: bool = True
     """Whether the log has every entry as it was received; otherwise it was rewritten from the parts."""
-    wishes: str = ""
+    options: str = ""
     """JSON of the turn's own settings, for a gateway that resumes the turn after a restart."""
     parent: int | None = None
     """The key of the turn that this one follows; None if it begins the conversation."""

@@ -47,10 +47,11 @@ def _foreign_key(table: str) -> Column[int]:
     return Column(table.removesuffix("s"), Key, reference, nullable=False)
 
 
-def _text(name: str, default: str | None = "") -> Column[str]:
+def _text(name: str, default: str | None = "", *, key: str = "") -> Column[str]:
+    """Return a column of text. `key` is its name in the code if gateways of earlier versions know another."""
     if default is None:
         return Column(name, Text)
-    return Column(name, Text, nullable=False, server_default=default)
+    return Column(name, Text, key=key or name, nullable=False, server_default=default)
 
 
 def _timestamp_ms(name: str, *, required: bool = False) -> Column[int]:
@@ -167,7 +168,7 @@ turns = Table(
     _text("writer"),
     Column("epoch", Integer, nullable=False, server_default="0"),
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
-    _text("wishes"),
+    _text("wishes", key="options"),
     Column("client_history", LargeBinary),
     Column("assistants", JSON(none_as_null=True)),
     UniqueConstraint("session", "position"),
@@ -337,7 +338,7 @@ preferences = Table(
     metadata,
     Column("user", Key, ForeignKey("users.key", ondelete="CASCADE"), primary_key=True),
     Column("workspace", Key, ForeignKey("workspaces.key", ondelete="CASCADE"), primary_key=True),
-    _text("wishes"),
+    _text("wishes", key="settings"),
     _timestamp_ms("updated_ms", required=True),
 )
 

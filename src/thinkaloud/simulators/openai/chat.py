@@ -25,6 +25,7 @@ from thinkaloud.simulators.openai.models import (
     check_effort,
     check_key,
     check_model,
+    check_verbosity,
     find_model,
     invalid_request,
     request_effort,
@@ -69,6 +70,11 @@ def _check_message_fields(request: ApiRequest) -> ApiError | None:
 @RULES.refuses("effort", "an effort that this model does not support", "vendor docs: reasoning")
 def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning_effort", request.body.get("reasoning_effort"))
+
+
+RULES.refuses("verbosity", "a length of the answer that this model does not support", "big-AGI#947")(
+    check_verbosity
+)
 
 
 @RULES.refuses("sampling", "a temperature while reasoning", "@ai-sdk/openai")

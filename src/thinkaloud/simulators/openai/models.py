@@ -18,6 +18,12 @@ class GptModel(NamedTuple):
     default_effort: str = "medium"
     chat_tools: bool = True
 
+    @property
+    def verbosities(self) -> tuple[str, ...]:
+        """The lengths of an answer that can be asked for: before GPT-5, and for code and chats, only one."""
+        one_length = not self.id.startswith(("gpt-5", "gpt-6")) or "codex" in self.id or "chat" in self.id
+        return ("medium",) if one_length else _EFFORTS_TO_HIGH
+
 
 def _model_rows() -> list[GptModel]:
     with_none = ("none", *_EFFORTS_TO_HIGH)
@@ -121,6 +127,20 @@ def check_effort(request: ApiRequest, name: str, effort: object) -> ApiError | N
     message = f"Unsupported value: '{effort}' is not supported with the '{request.model}' model."
     message += f" Supported values are: {supported}."
     return invalid_request(message, "unsupported_value", name)
+
+
+def check_verbosity(request: ApiRequest) -> ApiError | None:
+    """Refuse a length of the answer that this model does not support."""
+    texts = mapping(request.body.get("text"))
+    name, verbosity = "text.verbosity", texts.get("verbosity")
+    if "verbosity" in request.body:
+        name, verbosity = "verbosity", request.body["verbosity"]
+    row = find_model(request.model)
+    if verbosity is None or row is None or verbosity in row.verbosities:
+        return None
+    supported = ", ".join(f"'{one}'" for one in row.verbosities)
+    message = f"Unsupported value: '{verbosity}' is not supported with the '{request.model}' model."
+    return invalid_request(f"{message} Supported values are: {supported}.", "unsupported_value", name)
 
 
 def check_sampling(request: ApiRequest) -> ApiError | None:

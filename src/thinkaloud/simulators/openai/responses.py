@@ -24,6 +24,7 @@ from thinkaloud.simulators.openai.models import (
     check_key,
     check_model,
     check_sampling,
+    check_verbosity,
     find_model,
     invalid_request,
     request_effort,
@@ -124,6 +125,9 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning.effort", mapping(request.body.get("reasoning")).get("effort"))
 
 
+RULES.refuses("verbosity", "a length of the answer that this model does not support", "big-AGI#947")(
+    check_verbosity
+)
 RULES.refuses("sampling", "temperature or top_p while reasoning", "@ai-sdk/openai")(check_sampling)
 
 

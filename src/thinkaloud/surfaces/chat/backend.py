@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from thinkaloud.core.canon import Entry, Refused, ThinkaloudError, Wording
-from thinkaloud.core.canon.requests import File, Image, Sampling
+from thinkaloud.core.canon.requests import Image, TurnRequest
 
 
 class BackendUnreachable(ThinkaloudError):
@@ -32,31 +32,6 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     created_ms: int = 0
     updated_ms: int = 0
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a session. What is empty is taken from the session, then from the settings."""
-
-    prompt: str
-    images: tuple[Image, ...] = ()
-    files: tuple[File, ...] = ()
-    model: str = ""
-    agent: str = ""
-    thinking: str = ""
-    system: str = ""
-    max_tokens: int = 0
-    """The maximum number of output tokens, thinking included; 0 for the default."""
-    sampling: Sampling = Sampling()
-    output_schema: dict[str, Any] | None = None
-    """The JSON Schema that the answer must match."""
-    thinking_optional: bool = False
-    """Whether a model that cannot think as requested is asked without thinking."""
-    replaces: str = ""
-    """An earlier turn of the session whose question this one replaces: it is asked from before that turn."""
-    key: str = ""
-    """The idempotency key: a question that is sent again with it is asked once. Empty for a new one."""
-    follows: str = ""
-    """The turn that this one follows; empty for the newest. For a question in an older branch."""
 
 
 class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,8 +177,11 @@ class Backend(TurnBackend, Protocol):
     async def turns(self, session: str, *, branch: str = "") -> list[PastTurn]:
         """Return the turns of a session, the oldest first: of the newest branch, or of that with a turn."""
 
-    async def ask(self, session: str, question: Question) -> str:
-        """Start a turn and return its id. `SessionBusy` is raised if another turn runs in the session."""
+    async def ask(self, session: str, request: TurnRequest, key: str = "") -> str:
+        """Start a turn and return its id. `SessionBusy` is raised if another turn runs in the session.
+
+        A request that is sent again with its idempotency key is asked once. Empty for a new key.
+        """
 
     def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
         """Yield the entries of an ended turn with their pauses."""

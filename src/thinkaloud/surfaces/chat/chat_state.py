@@ -10,11 +10,11 @@ from typing import Protocol
 import msgspec
 
 from thinkaloud.core.canon import Entry, OutOfOrder, Refused, Wording
+from thinkaloud.core.canon.requests import TurnRequest, UserMessage
 from thinkaloud.surfaces.chat.attachments import Attachment
 from thinkaloud.surfaces.chat.backend import (
     Backend,
     BackendUnreachable,
-    Question,
     Reconnecting,
     Restarted,
     SessionBusy,
@@ -172,17 +172,15 @@ class ChatState:
         follows = ""
         if chat.older_branch and chat.turns and not replaces:  # else the gateway takes the newest turn
             follows = chat.turns[-1].id
-        question = Question(
-            prompt=asked.prompt,
-            images=images,
+        request = TurnRequest(
+            messages=(UserMessage(asked.prompt, images),),
             model=asked.answerer.model,
             agent=asked.answerer.agent,
-            thinking=asked.answerer.thinking,
-            key=asked.key,
+            thinking=asked.answerer.thinking or None,
             replaces=replaces,
             follows=follows,
         )
-        turn_id = await self.backend.ask(chat.info.id, question)
+        turn_id = await self.backend.ask(chat.info.id, request, asked.key)
         known = [other for other in chat.turns if other.id == turn_id]
         if known:  # the question was sent before, with the same key
             return known[0]

@@ -77,7 +77,7 @@ class Display:
         title = "" if chat is None else clean(chat.info.title)
         who = clean(self.answerer_name(chat, answerer))
         parts = [title or self.words.text("untitled"), who, answerer.thinking]
-        return " · ".join(part for part in parts if part)
+        return " · ".join(filter(None, parts))
 
     def answerer_name(self, chat: ChatSession | None, answerer: Answerer) -> str:
         """Return who answers the next question: the chosen agent or model, else that of the session."""
@@ -138,7 +138,7 @@ def responder_note(responder: Responder, words: ScreenWords) -> str:
     note = _THINKING_NOTES.get(responder.thinking)
     thinking = words.text(note) if note else ""
     description = translate(responder.description, words.locale)  # that of an included agent is known there
-    return " ".join(part for part in (unchecked, thinking, description) if part)
+    return " ".join(filter(None, (unchecked, thinking, description)))
 
 
 def responder_reason(responder: Responder, words: ScreenWords) -> str:

@@ -1,4 +1,4 @@
-"""A turn while it arrives: its clock, and what its entries changed since it was last drawn.
+"""A turn while it arrives: its clock, its events, and what they changed since it was last drawn.
 
 Text that grew is appended to what is on the screen. Everything else is drawn from a new view: also a thought
 whose first words are not complete yet, because headers show them.
@@ -6,8 +6,18 @@ whose first words are not complete yet, because headers show them.
 
 import time
 
-from thinkaloud.core.canon import BlockGrew, BlockReclassified, Event, Kind
-from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockStarted,
+    Event,
+    Kind,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from thinkaloud.core.transcript import Block, BlockStatus, Turn
 from thinkaloud.core.view import preview
 from thinkaloud.core.view.text import ELLIPSIS
 
@@ -29,6 +39,47 @@ class TurnClock:
         if self._last_at_ms is None:
             return None
         return self._last_at_ms + int((time.monotonic() - self._arrived_s) * 1000)
+
+
+class DeltaEvents:
+    """Makes the events of a turn from pieces of text, for programs that have no entries.
+
+    Pieces with the same key are of one block. Thoughts and texts end where another block begins. Calls do
+    not, because the arguments of several may arrive in turns.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._numbers: dict[object, int] = {}
+
+    def append(self, key: object, kind: Kind, text: str, name: str = "") -> list[Event]:
+        """Return the events for a piece of a block."""
+        number = self._numbers.get(key, len(self._turn.blocks))
+        events: list[Event] = []
+        if number not in self._running() or self._turn.blocks[number].kind is not kind:
+            self._numbers[key] = number = len(self._turn.blocks)
+            events += self._start()
+            for other in self._running():
+                if self._turn.blocks[other].kind is not Kind.TOOL_CALL:
+                    events.append(BlockEnded(other))
+            events.append(BlockStarted(number, kind, name))
+        if text:
+            events.append(BlockGrew(number, text))
+        return events
+
+    def finish(self, end: TurnEnded | TurnFailed) -> list[Event]:
+        """Return the events that end the turn; none if it has ended."""
+        if not self._turn.live:
+            return []
+        interrupted = isinstance(end, TurnFailed)
+        ended = [BlockEnded(number, interrupted) for number in reversed(self._running())]
+        return [*self._start(), *ended, end]
+
+    def _start(self) -> list[Event]:
+        return [TurnStarted()] if self._turn.seq < 0 else []
+
+    def _running(self) -> list[int]:
+        return [block.number for block in self._turn.blocks if block.status is BlockStatus.RUNNING]
 
 
 class TurnChanges:

@@ -57,8 +57,8 @@ class HeaderRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """Label, facts and first words in one line."""
-        facts = SEPARATOR.join(fact for fact in (self.label, *self.facts) if fact)
-        return BEFORE_FIRST_WORDS.join(part for part in (facts, self.text) if part)
+        facts = SEPARATOR.join(filter(None, (self.label, *self.facts)))
+        return BEFORE_FIRST_WORDS.join(filter(None, (facts, self.text)))
 
 
 class ThoughtRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,14 +196,18 @@ class _PanelRows:
             yield from self._steps(1)
 
     def _newest_line(self) -> Iterator[PanelRow]:
-        live = [block.block for block in self._view.blocks if block.peek]
-        if self._view.peek:
-            yield NewestLineRow(block=live[-1] if live else None, text=self._view.peek)
+        if not self._view.peek:
+            return
+        newest = None
+        for block in self._view.blocks:
+            if block.peek:
+                newest = block.block
+        yield NewestLineRow(block=newest, text=self._view.peek)
 
     def _footer(self) -> Iterator[PanelRow]:
         view = self._view
         provenance = view.blocks[0].provenance if len(view.blocks) == 1 else ""
-        facts = tuple(fact for fact in (provenance, view.tokens_text, view.badge_title) if fact)
+        facts = tuple(filter(None, (provenance, view.tokens_text, view.badge_title)))
         status_text = view.label if self._bar else ""
         if status_text or facts:
             yield FooterRow(status=view.status, status_text=status_text, facts=facts)

@@ -256,7 +256,7 @@ class ChatPage:
         who = self.display.answerer_name(self.chat, answerer)
         effort = words.text(f"effort.{answerer.thinking}") if answerer.thinking in EFFORTS else ""
         running = self.chat is not None and self.chat.running_turn is not None
-        name = " · ".join(part for part in (who, effort) if part)
+        name = " · ".join(filter(None, (who, effort)))
         self.frame.composer.show(words, name, running=running)
 
     def _show_approval(self) -> None:

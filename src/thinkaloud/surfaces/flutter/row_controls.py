@@ -189,7 +189,7 @@ class HeaderTexts(ft.Column):
         self._text.visible = bool(text)
         self._badge_text.value = badge
         self._badge.visible = bool(badge)
-        return label, SEPARATOR.join(part for part in (*facts, badge, text, row.duration) if part)
+        return label, SEPARATOR.join(filter(None, (*facts, badge, text, row.duration)))
 
 
 class HeaderButton(ft.Container):
@@ -339,7 +339,7 @@ class StatusAnnouncement(ft.Semantics):
             self.label = ""
         elif view.status is not ThinkingState.THINKING:
             if before is ThinkingState.THINKING:
-                self._say(". ".join(part for part in (view.label, view.notice) if part))
+                self._say(". ".join(filter(None, (view.label, view.notice))))
         elif before is not ThinkingState.THINKING:
             self._say(view.label)
         elif policy.live_region is LiveRegion.CONTENT and self._may_read():

@@ -226,8 +226,12 @@ class _TurnText:
         """Return the sections of a panel. A section with text is the same one while its text only grows."""
         sections = [self._section(row, bar) for row in rows]
         drawn = {id(section) for section in sections}
-        self._sections = {key: section for key, section in self._sections.items() if id(section) in drawn}
-        self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
+        # What is drawn no more is forgotten, so that its memory is free.
+        for key, section in list(self._sections.items()):
+            if id(section) not in drawn:
+                del self._sections[key]
+        for thought in self._thoughts.keys() - drawn:
+            del self._thoughts[thought]
         return sections
 
     def _section(self, row: PanelRow, bar: bool) -> Section:
@@ -294,8 +298,9 @@ class _TurnText:
 
 def _footer(row: FooterRow, bar: bool) -> Section:
     status = f"{STATUS_ICONS[row.status]} {row.status_text}" if row.status_text else ""
-    facts = SEPARATOR.join(fact for fact in (status, *row.facts) if fact)
-    return HeaderLine(Span(facts, _role(row.status) if bar else "header"))
+    facts = SEPARATOR.join(filter(None, (status, *row.facts)))
+    role = _role(row.status) if bar else "header"
+    return HeaderLine(Span(facts, role))
 
 
 def _panel_header(row: HeaderRow, bar: bool) -> Section:

@@ -22,10 +22,10 @@ from thinkaloud.core.dialects.writer import (
     call_id,
     openai_error,
     sent_to_client,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.wire import sse
 
 NAME = "ag_ui"
 

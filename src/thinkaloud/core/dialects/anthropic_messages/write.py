@@ -34,10 +34,10 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     sent_to_client,
     shown_blocks,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, BlockStatus, Turn
+from thinkaloud.core.wire import sse
 
 _STOP_REASONS = {
     Finish.LENGTH: "max_tokens",
@@ -246,6 +246,10 @@ RESPONSE_FORMAT = ResponseFormat(
     error_body,
     relay_rules=RelayRules(
         thought_marks=(b'"thinking"', b'"redacted_thinking"'),
-        end_mark=re.compile(rb'"stop_reason"\s*:\s*"|(?m:"type"\s*:\s*"|^event:\s*)message_stop\b'),
+        end_marks=(
+            re.compile(rb'"stop_reason"\s*:\s*"'),
+            re.compile(rb'"type"\s*:\s*"message_stop\b'),
+            re.compile(rb"event:(?<![^\r\n]event:)\s*message_stop\b"),
+        ),
     ),
 )

@@ -90,6 +90,6 @@ RESPONSE_FORMAT = ResponseFormat(
     error_body,
     "application/x-ndjson",
     relay_rules=RelayRules(
-        thought_marks=(b'"thinking"',), end_mark=re.compile(rb'"done"\s*:\s*true'), framing=JSON_LINES
+        thought_marks=(b'"thinking"',), end_marks=(re.compile(rb'"done"\s*:\s*true'),), framing=JSON_LINES
     ),
 )

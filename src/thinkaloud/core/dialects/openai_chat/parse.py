@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import Image, ToolCall, ToolMessage
+from thinkaloud.core.canon.requests import Image, ToolCall, ToolMessage, Verbosity
 from thinkaloud.core.dialects.client_request import (
     JSON_OBJECT,
     ClientAnswer,
@@ -94,6 +94,7 @@ class _Body(msgspec.Struct):
     tools: list[_Tool] | None = None
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
+    verbosity: Verbosity | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     stream: bool | None = None
@@ -129,6 +130,7 @@ def parse_request(data: bytes) -> ClientRequest:
         ),
         tool_choice=_tool_choice(body.tool_choice),
         parallel_tool_calls=body.parallel_tool_calls,
+        verbosity=body.verbosity,
         thinking=_thinking(body),
         max_tokens=body.max_completion_tokens or body.max_tokens,
         temperature=body.temperature,

@@ -41,6 +41,7 @@ from thinkaloud.core.dialects.payload import (
 )
 from thinkaloud.core.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.core.dialects.tags.tagged_text import REASONING_KEY, TEXT_KEY, TaggedText
+from thinkaloud.core.dialects.text_frame import TextFrame
 from thinkaloud.core.wire import Frame
 
 NAME = "openai_chat"
@@ -68,6 +69,7 @@ of parts; tags are in `content` too.
 _REASONING_FIELDS = frozenset(
     field for field in Message.__struct_fields__ if field.startswith(("reasoning", "thinking"))
 )
+_TEXT_FIELDS = ("content", "reasoning_content", "reasoning")
 _FUNCTION_CALL_INDEX = -1
 """The index of the one call of the older `function_call`, which has none on the wire."""
 _LATER_KEY = "later reasoning"
@@ -155,6 +157,7 @@ class Reader:
         self._refused = False
         self._whole_message = ABSENT
         self._chat_message = ChatMessage()
+        self._text_frame = emitter.text_frame = TextFrame(self._read_texts)
 
     def feed(self, frame: Frame) -> None:
         """Read one chunk, the whole completion, or `[DONE]`."""
@@ -177,6 +180,21 @@ class Reader:
             self._report_usage(chunk.x_groq.usage)
         if chunk.error or chunk.object == "error":
             self._read_chunk_error(chunk, frame, reason_before)
+        elif (content := _only_text(chunk)) and not self._odd_fields.found:
+            self._text_frame.learn(frame.data, *content)
+
+    def _read_texts(self, field: str, texts: list[str]) -> None:
+        """Read consecutive deltas that have one of these texts each, in this field, and nothing else."""
+        plain = self._tagged_text.plain and self._later_reasoning is None
+        if plain and field == "content":
+            self._append_content("".join(texts), None)
+        elif plain and field == self._reasoning_source:
+            text = "".join(texts)
+            self._chat_message.append_text(field, text)
+            self._emit_reasoning(text, Provenance.UNKNOWN)
+        else:
+            for text in texts:
+                self._read_message(Message(**{field: text}))
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
@@ -243,8 +261,10 @@ class Reader:
 
     def _prepare_answer(self) -> None:
         """Emit the reasoning that comes before the text of an answer."""
-        self._read_unread_reasoning()
-        self._compare_reasoning()
+        if self._unread_reasoning is not None:
+            self._read_unread_reasoning()
+        if self._later_reasoning is not None:
+            self._compare_reasoning()
 
     def _read_unread_reasoning(self) -> None:
         message, self._unread_reasoning = self._unread_reasoning, None
@@ -320,9 +340,9 @@ class Reader:
 
     def _emit_reasoning(self, text: str, provenance: Provenance) -> None:
         self._reasoning_seen = self._reasoning_seen or not text.isspace()
-        if not self._emitter.has_open(self._reasoning_key):
+        if not self._emitter.grow(self._reasoning_key, Kind.REASONING, text):
             self._emitter.end_all_blocks()
-        self._emitter.append_or_start(self._reasoning_key, Kind.REASONING, text, provenance)
+            self._emitter.append_or_start(self._reasoning_key, Kind.REASONING, text, provenance)
         self._reasoning_pieces.append(text)
 
     def _hold_reasoning(self, source: str, text: str, provenance: Provenance) -> None:
@@ -521,6 +541,25 @@ class Reader:
 def _unknown(chunk: Chunk) -> bool:
     """Return whether a chunk has nothing of a completion."""
     return not (chunk.model or chunk.usage or chunk.x_groq or chunk.object or bytes(chunk.error))
+
+
+def _only_text(chunk: Chunk) -> tuple[str, str] | None:
+    """Return the field and the text of a chunk that has one text and nothing else; None for any other."""
+    if chunk.usage is not None or chunk.x_groq is not None or not chunk.choices or len(chunk.choices) > 1:
+        return None
+    choice = chunk.choices[0]
+    others = (choice.message, choice.text, choice.finish_reason, choice.stop_reason, choice.error)
+    if choice.index or choice.delta is None or any(others):
+        return None
+    values = {field: getattr(choice.delta, field) for field in Message.__struct_fields__}
+    values = {field: value for field, value in values.items() if value is not None}
+    if len(values) > 1 and values.get("content") == "":  # beside a thought, many providers send it empty
+        del values["content"]
+    for field in _TEXT_FIELDS:
+        text = values.get(field)
+        if text and isinstance(text, str) and len(values) == 1:
+            return field, text
+    return None
 
 
 def _part_type(part: dict[str, Any]) -> str | None:

@@ -27,9 +27,9 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     openai_error,
     shown_blocks,
-    sse,
 )
 from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.wire import sse
 
 _FINISH_REASONS = {
     Finish.LENGTH: "length",
@@ -139,7 +139,10 @@ def _call(head: ResponseHead, block: Block, arguments: str) -> dict[str, object]
 def _reasoning(head: ResponseHead, thoughts: list[tuple[int, str]], joined: str) -> dict[str, object]:
     """Return the fields for thoughts, each given as the number of its block and its text; or joined."""
     details = [{"type": "reasoning.text", "text": text, "index": number} for number, text in thoughts]
-    return {field: details if field == REASONING_DETAILS else joined for field in head.reasoning_fields}
+    fields: dict[str, object] = dict.fromkeys(head.reasoning_fields, joined)
+    if REASONING_DETAILS in fields:
+        fields[REASONING_DETAILS] = details
+    return fields
 
 
 def _usage(usage: Usage) -> dict[str, object] | None:
@@ -168,8 +171,6 @@ _usage_decoder = msgspec.json.Decoder(_UsageChunk)
 
 def _is_usage(frame: bytes) -> bool:
     """Return whether a chunk has counts and no choice. Clients that did not ask for it may fail on it."""
-    if b"[]" not in frame:
-        return False
     try:
         return not _usage_decoder.decode(frame.strip().removeprefix(b"data:")).choices
     except msgspec.MsgspecError:
@@ -183,8 +184,13 @@ RESPONSE_FORMAT = ResponseFormat(
     relay_rules=RelayRules(
         thought_marks=(b'"reasoning_content"',),
         # Some servers send an empty reason, or null, with every chunk.
-        end_mark=re.compile(rb'"(?:finish|stop)_reason"\s*:\s*(?:"[^"]|\d)|data:\s*\[DONE\]'),
+        end_marks=(
+            re.compile(rb'"finish_reason"\s*:\s*(?:"[^"]|\d)'),
+            re.compile(rb'"stop_reason"\s*:\s*(?:"[^"]|\d)'),
+            re.compile(rb"data:\s*\[DONE\]"),
+        ),
         foreign_marks=(b'"reasoning"', b'"reasoning_details"'),
         is_usage=_is_usage,
+        usage_mark=b"[]",
     ),
 )

@@ -19,6 +19,7 @@ from thinkaloud.core.dialects.request import (
     data_url,
     file_name,
     json_request,
+    set_at_path,
     set_model_options,
     strict_schema,
     tool_parameters,
@@ -65,7 +66,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         body |= _tool_choice(request.tool_choice)
     set_model_options(body, route, request, PARAMETER_PATHS)
     if request.output is not None:
-        body["text"] = {"format": _output_format(request.output.schema)}
+        set_at_path(body, "text.format", _output_format(request.output.schema))
     if request.cache.key:
         body["prompt_cache_key"] = request.cache.key
     body["stream"] = request.stream

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud.core.canon import Refused
-from thinkaloud.core.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage
+from thinkaloud.core.canon.requests import Image, ToolCall, ToolDefinition, ToolMessage, Verbosity
 from thinkaloud.core.dialects.client_request import (
     JSON_OBJECT,
     SYSTEM_ROLES,
@@ -85,7 +85,7 @@ class _TextFormat(msgspec.Struct):
 
 class _TextOptions(msgspec.Struct):
     format: _TextFormat | None = None
-    verbosity: str | None = None
+    verbosity: Verbosity | None = None
 
 
 class _Body(msgspec.Struct):
@@ -134,6 +134,7 @@ def parse_request(data: bytes) -> ClientRequest:
         text_tools=frozenset(tool.name for tool in text_tools),
         tool_choice=_tool_choice(body.tool_choice),
         parallel_tool_calls=body.parallel_tool_calls,
+        verbosity=body.text.verbosity if body.text else None,
         thinking=thinking_level(body.reasoning.effort if body.reasoning else None),
         max_tokens=body.max_output_tokens,
         temperature=body.temperature,
@@ -144,7 +145,6 @@ def parse_request(data: bytes) -> ClientRequest:
         continues=(body.previous_response_id or "").removeprefix(RESPONSE_PREFIX),
         ignored=(
             *ignored_fields(data, _Body),
-            *_ignored_text_options(body.text or _TextOptions()),
             *(f"the tool of type {name}" for name in other_tools),
         ),
     )
@@ -154,10 +154,6 @@ def _output_schema(options: _TextOptions) -> dict[str, Any] | None:
     if options.format is None:
         return None
     return JSON_OBJECT if options.format.type == "json_object" else options.format.schema
-
-
-def _ignored_text_options(options: _TextOptions) -> tuple[str, ...]:
-    return ("text.verbosity",) if options.verbosity not in (None, "medium") else ()
 
 
 def _text_tool(tool: _Tool) -> ToolDefinition:

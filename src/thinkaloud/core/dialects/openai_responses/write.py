@@ -28,10 +28,10 @@ from thinkaloud.core.dialects.writer import (
     openai_error,
     sent_to_client,
     shown_blocks,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, BlockStatus, Turn
+from thinkaloud.core.wire import sse
 
 _INCOMPLETE_REASONS = {Finish.LENGTH: "max_output_tokens", Finish.REFUSAL: "content_filter"}
 _ITEM_PREFIXES = {Kind.REASONING: "rs", Kind.TEXT: "msg", Kind.TOOL_CALL: "fc"}
@@ -264,6 +264,9 @@ RESPONSE_FORMAT = ResponseFormat(
     relay_rules=RelayRules(
         thought_marks=(b'"reasoning"',),
         # The end of an item is not the end of the answer: any number of items may follow.
-        end_mark=re.compile(rb'(?m:"type"\s*:\s*"|^event:\s*)response\.(?:completed|incomplete|failed)\b'),
+        end_marks=(
+            re.compile(rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)\b'),
+            re.compile(rb"event:(?<![^\r\n]event:)\s*response\.(?:completed|incomplete|failed)\b"),
+        ),
     ),
 )

@@ -26,11 +26,11 @@ class Markers:
         self.first_characters = "".join(sorted({marker[0] for marker in all_markers}))
         self.last_characters = "".join(sorted({marker[-1] for marker in all_markers}))
         self._unfinished_tails = _unfinished_tails(all_markers)
-        role_patterns = (f"(?P<{role}>{_any_of(group)})" for role, group in roles.items() if group)
-        self._complete_pattern = re.compile("|".join(role_patterns) or _MATCHES_NOTHING)
-        self._unfinished_pattern = re.compile(
-            rf"(?:{'|'.join(map(_unfinished_pattern, all_markers)) or _MATCHES_NOTHING})\Z"
-        )
+        role_patterns = [f"(?P<{role}>{_any_of(group)})" for role, group in roles.items() if group]
+        complete = "|".join(role_patterns) or _MATCHES_NOTHING
+        unfinished = "|".join(map(_unfinished_pattern, all_markers)) or _MATCHES_NOTHING
+        self._complete_pattern = re.compile(complete)
+        self._unfinished_pattern = re.compile(rf"(?:{unfinished})\Z")
 
     def find(self, text: str, start: int, end: int = sys.maxsize) -> re.Match[str] | None:
         """Return the next marker between `start` and `end`; `lastgroup` of the match is its role."""
@@ -75,8 +75,10 @@ def _unfinished_tails(markers: list[str]) -> frozenset[str]:
     Empty unless all markers share a first character that occurs nowhere else in them. If they do, only the
     last occurrence of that character can start an unfinished marker, and no regular expression is needed.
     """
-    if any("*" in marker or marker[0] != markers[0][0] or marker[0] in marker[1:] for marker in markers):
-        return frozenset()
+    for marker in markers:
+        first, rest = marker[0], marker[1:]
+        if "*" in marker or first != markers[0][0] or first in rest:
+            return frozenset()
     return frozenset(marker[1:end] for marker in markers for end in range(1, len(marker)))
 
 

@@ -260,8 +260,11 @@ class ThinkTagSplitter:
         return compile_markers(open=tuple(pair[0] for pair in self._profile.pairs))
 
     def _pairs_for(self, marker: str) -> tuple[tuple[str, str], ...]:
-        exact_pairs = tuple(pair for pair in self._profile.pairs if pair[0] == marker)
-        return exact_pairs or tuple(pair for pair in self._profile.pairs if "*" in pair[0])
+        pairs = self._profile.pairs
+        exact_pairs = tuple(pair for pair in pairs if pair[0] == marker)
+        if exact_pairs:
+            return exact_pairs
+        return tuple(pair for pair in pairs if "*" in pair[0])
 
     def _reasoning_state(self, pairs: tuple[tuple[str, str], ...]) -> _State:
         nested = () if self._profile.nesting == "first_close" else tuple(pair[0] for pair in pairs)

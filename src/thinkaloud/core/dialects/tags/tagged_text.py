@@ -200,6 +200,12 @@ class TaggedText:
             self._look_for_lone_close(self._lone_close, text)
         if self._before_answer is not None and kind is Kind.TEXT and not text.isspace():
             self._before_answer()
+        if not self._emitter.grow(key, kind, text):
+            self._start(key, kind, text)
+        if kind is Kind.TEXT and not self._plain:
+            self._answer_pieces.append(text)
+
+    def _start(self, key: Hashable, kind: Kind, text: str) -> None:
         if not self._emitter.has_open(key):
             if kind is Kind.TEXT:
                 self._answer_pieces.clear()
@@ -207,8 +213,6 @@ class TaggedText:
                 self._emitter.end_all_blocks(except_key=key)
             else:
                 self._emitter.end_block(self._reasoning_key if kind is Kind.TEXT else self._text_key)
-        if kind is Kind.TEXT and not self._plain:
-            self._answer_pieces.append(text)
         self._emitter.append_or_start(
             key, kind, text, Provenance.UNKNOWN if kind is Kind.TEXT else Provenance.RAW
         )

@@ -26,10 +26,10 @@ from thinkaloud.core.dialects.writer import (
     finish_of,
     openai_error,
     sent_to_client,
-    sse,
     thought_reference,
 )
 from thinkaloud.core.transcript import Block, Turn
+from thinkaloud.core.wire import sse
 
 NAME = "ui_message_stream"
 METADATA_KEY = "thinkaloud"

@@ -11,9 +11,8 @@ before its commit, but only while no other gateway can have the turn. A turn tha
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
-from typing import Any
 
 import msgspec
 from starlette.types import Receive, Send
@@ -196,10 +195,14 @@ class _ClientResponse:
 
     def _take(self) -> FeedBatch:
         """Take what the feed has."""
-        entries, data, ended, with_bytes = self._feed.take()
-        if entries:
-            self._last = entries[-1].seq
-        return FeedBatch(self._visible(entries), data, ended, with_bytes)
+        batch = self._feed.take()
+        if not batch.entries:
+            return batch
+        last = batch.entries[-1]
+        self._last = last.seq
+        if self._shown is ThinkingShown.ALL and type(last.event) is not TurnEnded:
+            return batch
+        return msgspec.structs.replace(batch, entries=self._visible(batch.entries))
 
     async def _next_published(self, timeout_s: float) -> list[Entry]:
         """Return the next entries from the log, for a client that reads slowly."""
@@ -219,17 +222,16 @@ class _ClientResponse:
             self._deleted = True  # the end is the last line, and the client has not got it
             return []
         self._last = span.last if span.lines else self._last
-        return self._visible(decode_entries(span.lines))
+        return self._visible(list(decode_entries(span.lines)))
 
-    def _visible(self, entries: Iterable[Entry]) -> list[Entry]:
+    def _visible(self, entries: list[Entry]) -> list[Entry]:
         """Return what the client gets to know of these entries."""
-        shown = list(entries)
-        if shown and type(shown[-1].event) is TurnEnded:
-            shown[-1] = _with_failure(shown[-1])
+        if entries and type(entries[-1].event) is TurnEnded:
+            entries[-1] = _with_failure(entries[-1])
         if self._shown is ThinkingShown.ALL:
-            return shown
+            return entries
         visible: list[Entry] = []
-        for entry in shown:
+        for entry in entries:
             visible += self._filter.feed(entry)
         return visible
 
@@ -242,7 +244,8 @@ class _ClientResponse:
             if self._lost or (left_s := deadline - loop.time()) <= 0:
                 break
             batch = await self._next_batch(left_s)
-            first = batch._replace(entries=first.entries + batch.entries, data=first.data + batch.data)
+            entries, data = first.entries + batch.entries, first.data + batch.data
+            first = msgspec.structs.replace(batch, entries=entries, data=data)
         return first
 
     async def _send_entries(self, body: StreamBody, batch: FeedBatch) -> None:
@@ -287,7 +290,8 @@ class _ClientResponse:
                 return
             try:
                 data = body.feed(self._take())
-                unsent = begin(self._send_now(_body_part(data))) if data else None
+                message = {"type": "http.response.body", "body": data, "more_body": True}
+                unsent = begin(self._send_now(message)) if data else None
             except Exception as error:  # noqa: BLE001 the task gets it, and not the event loop
                 needed.set_exception(error)
                 return
@@ -318,7 +322,7 @@ class _ClientResponse:
         await self._send({"type": "http.response.body", "body": last})
 
     async def _send_part(self, data: bytes) -> None:
-        await self._send(_body_part(data))
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _send_whole(self) -> None:
         turn, failure = Turn(), None
@@ -363,10 +367,6 @@ class _ClientResponse:
         if length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
-
-
-def _body_part(data: bytes) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": data, "more_body": True}
 
 
 def _with_failure(entry: Entry) -> Entry:

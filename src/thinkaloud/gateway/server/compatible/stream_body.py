@@ -5,7 +5,9 @@ given all entries so far, and what it writes for them is discarded. The end is m
 because a turn that has ended can still be lost until it is stored.
 """
 
-from thinkaloud.core.canon import Entry, Event, ReplyEnded, TurnEnded, TurnFailed
+from collections.abc import Sequence
+
+from thinkaloud.core.canon import BlockGrew, Entry, Event, ReplyEnded, TurnEnded, TurnFailed
 from thinkaloud.core.dialects.relay import ByteRelay
 from thinkaloud.core.dialects.writer import StreamWriter
 from thinkaloud.core.transcript import Turn, apply, events_to_end_turn
@@ -13,6 +15,40 @@ from thinkaloud.gateway.server.streams.entry_feed import FeedBatch
 
 _ENDS = frozenset((TurnEnded, TurnFailed))
 _NOT_IN_BYTES = frozenset((TurnFailed, ReplyEnded))
+
+
+class _SentEntries:
+    """Entries that are kept for the case that they are needed. Of a text in a row, only its pieces are."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._pieces: list[str] = []
+        """The text since the last entry, which is the newest text of its block."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Keep these entries."""
+        for entry in entries:
+            event, last = entry.event, self._entries[-1].event if self._entries else None
+            if type(event) is BlockGrew and type(last) is BlockGrew and last.block == event.block:
+                self._pieces.append(event.text)
+            else:
+                self._end_text()
+                self._entries.append(entry)
+
+    def take(self) -> list[Entry]:
+        """Return the entries, with one for each text, and keep none."""
+        self._end_text()
+        entries, self._entries = self._entries, []
+        return entries
+
+    def _end_text(self) -> None:
+        if not self._pieces:
+            return
+        last = self._entries[-1]
+        assert type(last.event) is BlockGrew
+        grown = BlockGrew(last.event.block, "".join((last.event.text, *self._pieces)))
+        self._entries[-1] = Entry(last.seq, grown, last.at_ms)
+        self._pieces.clear()
 
 
 class StreamBody:
@@ -23,7 +59,7 @@ class StreamBody:
         self._relay = relay
         self._relayed = False
         self._turn = Turn()
-        self._sent: list[Entry] = []
+        self._sent = _SentEntries()
         """The entries whose bytes were sent on, and which the writer has not been given."""
         self._held: list[Entry] = []
         """The entries whose bytes are held back by the relay."""
@@ -36,9 +72,13 @@ class StreamBody:
 
     def feed(self, batch: FeedBatch) -> bytes:
         """Return what to send for these entries, without the end of the response."""
-        entries = self._waiting + batch.entries
-        self._waiting = []
-        events = [entry.event for entry in entries]
+        entries = batch.entries
+        if self._waiting:
+            entries = self._waiting + entries
+            self._waiting = []
+        events: list[Event] = []
+        for entry in entries:
+            events.append(entry.event)
         kinds = set(map(type, events))
         self.live = kinds.isdisjoint(_ENDS)
         if self._relay is None:
@@ -88,7 +128,7 @@ class StreamBody:
         if relay.ending:
             self._held += entries
         else:
-            self._sent += entries
+            self._sent.add(entries)
         self._relayed = self._relayed or bool(data)
         return data
 
@@ -101,8 +141,7 @@ class StreamBody:
 
     def _catch_up(self) -> None:
         """Give the writer the entries that were sent in the provider's own bytes."""
-        entries, self._sent = self._sent, []
-        self._write(entries)
+        self._write(self._sent.take())
 
     def _write(self, entries: list[Entry]) -> bytes:
         data = b""

@@ -1,6 +1,6 @@
 """Session files: what an export writes, as a computation for a `ProcessPool`.
 
-Both forms, markdown and JSON, can be imported again.
+Markdown, JSON and traces with seals can be imported again.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,9 @@ from msgspec import UNSET, UnsetType
 from thinkaloud.core.canon import Entry
 from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.export.markdown import write_markdown
+from thinkaloud.core.export.otlp import TraceIds, write_otlp
 from thinkaloud.core.export.record import Exchange, SessionRecord, write_json
+from thinkaloud.core.export.spans import SpanOptions
 from thinkaloud.gateway.server.schemas.sessions import ExportQuery
 from thinkaloud.gateway.server.streams.thought_filter import hide_in_entries
 from thinkaloud.gateway.store.log.archive import PackedLog, decode_entries, unpack_lines
@@ -30,16 +32,20 @@ class StoredTurn(msgspec.Struct, frozen=True):
 def write_export(
     session: Session, stored_turns: tuple[StoredTurn, ...], query: ExportQuery, language: str
 ) -> Iterator[bytes]:
-    """Yield the file of a session, as markdown or JSON."""
+    """Yield the file of a session, as markdown, JSON or traces."""
     record = _session_record(session, stored_turns)
     if query.format == "json":
         yield write_json(record)
+    elif query.format == "otlp":
+        options = SpanOptions(query.content, query.openinference)
+        ids = TraceIds(session.id, tuple(turn.row.id for turn in _ended(stored_turns)), query.turn)
+        yield write_otlp(record, options, ids)
     else:
         yield write_markdown(record, locale=language, thinking=query.thinking).encode()
 
 
 def _session_record(session: Session, stored_turns: tuple[StoredTurn, ...]) -> SessionRecord:
-    ended = [turn for turn in stored_turns if turn.row.state is not TurnState.RUNNING]
+    ended = _ended(stored_turns)
     indexes = {turn.row.key: index for index, turn in enumerate(ended)}
     exchanges = (
         Exchange(
@@ -54,6 +60,10 @@ def _session_record(session: Session, stored_turns: tuple[StoredTurn, ...]) -> S
         for index, turn in enumerate(ended)
     )
     return SessionRecord(session.title, session.created_ms, tuple(exchanges), session.agent)
+
+
+def _ended(stored_turns: tuple[StoredTurn, ...]) -> list[StoredTurn]:
+    return [turn for turn in stored_turns if turn.row.state is not TurnState.RUNNING]
 
 
 def _followed_index(row: TurnRow, index: int, indexes: dict[int, int]) -> int | UnsetType:

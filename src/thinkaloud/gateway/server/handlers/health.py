@@ -3,6 +3,7 @@
 from thinkaloud.gateway.server.http.errors import Forbidden
 from thinkaloud.gateway.server.http.route import RouteRequest, RouteResponse
 from thinkaloud.gateway.server.metrics import MEDIA_TYPE
+from thinkaloud.gateway.server.node import Phase
 from thinkaloud.gateway.server.schemas.sessions import Health
 
 UNAVAILABLE = 503
@@ -17,9 +18,9 @@ async def ready(request: RouteRequest) -> RouteResponse:
     """Report whether turns can be started and saved."""
     gateway = request.gateway
     storage = "disk" if gateway.database.exclusive else "database"
-    if gateway.stopping:
+    if gateway.phase is Phase.STOPPING:
         health = Health("stopping", "The gateway is stopping and starts no new turns.")
-    elif not gateway.ready:
+    elif gateway.phase is Phase.STARTING:
         health = Health("starting", "The gateway is still ending the unfinished turns of an earlier process.")
     elif not gateway.node.lease_renewed:
         health = Health(

@@ -1,4 +1,4 @@
-"""The handler for exports of sessions: text, markdown and JSON.
+"""The handler for exports of sessions: text, markdown, JSON and traces.
 
 Text holds prompts and answers, and never thinking, because it is written from the `content` column, which
 has none.
@@ -17,6 +17,7 @@ from thinkaloud.core.view import Words
 from thinkaloud.gateway.server.files.exports import StoredTurn, write_export
 from thinkaloud.gateway.server.files.process_pool import UserPlace
 from thinkaloud.gateway.server.handlers.sessions import request_session
+from thinkaloud.gateway.server.http.errors import Unprocessable
 from thinkaloud.gateway.server.http.route import RouteRequest, RouteResponse
 from thinkaloud.gateway.server.schemas.sessions import ExportQuery
 from thinkaloud.gateway.store.log.archive import packed_log, unpacked_size
@@ -25,7 +26,9 @@ from thinkaloud.gateway.store.queries.messages import contents_of
 from thinkaloud.gateway.store.rows import Role, TurnRow, TurnState
 
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "application/json"}
-_EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json"}
+_MEDIA_TYPES["otlp"] = "application/jsonl"
+_EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json", "otlp": "otlp.jsonl"}
+_ALL_BRANCHES = ("json", "otlp")
 _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_CHARS = 60
 MAX_IN_THREAD_BYTES = 128 * 1024
@@ -98,11 +101,15 @@ class _StoredSession(msgspec.Struct, frozen=True):
 
 
 def _read_turns(conn: Connection, request: RouteRequest) -> _StoredSession:
-    """Read the turns to write, those of all branches for JSON, and the language of labels."""
+    """Read the turns to write, those of all branches for JSON and traces, and the language of labels."""
     session = request_session(request)
     query: ExportQuery = request.query
-    read_rows = turns.of_all_branches if query.format == "json" else turns.of_branch
+    read_rows = turns.of_all_branches if query.format in _ALL_BRANCHES else turns.of_branch
     rows = read_rows(conn, session)
+    if query.turn and query.turn not in {row.id for row in rows}:
+        raise Unprocessable(
+            "The session has no turn {turn}. Use the id of one of its turns.", turn=query.turn
+        )
     stored_turns = []
     packed_bytes = 0
     bytes_left = MAX_IN_THREAD_BYTES

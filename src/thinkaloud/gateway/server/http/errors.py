@@ -15,6 +15,7 @@ import msgspec
 from thinkaloud.core.canon import ProviderFault, Refused, Wording
 from thinkaloud.core.canon.errors import (
     BadCatalog,
+    BadPosition,
     BudgetTooSmall,
     KeyMissing,
     NotAResponse,
@@ -39,6 +40,7 @@ ResponseHeaders = tuple[tuple[str, str], ...]
 REFUSAL_CODES: dict[type[Refused], tuple[int, str]] = {
     Refused: (422, "refused"),
     BadCatalog: (422, "bad_catalog"),
+    BadPosition: (400, "bad_request"),
     BudgetTooSmall: (422, "budget_too_small"),
     DamagedFile: (422, "damaged_file"),
     DatabaseInUse: (422, "in_use"),

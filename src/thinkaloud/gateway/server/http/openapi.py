@@ -21,7 +21,7 @@ ID_PREFIXES = {"session": "ses", "turn": "trn", "agent": "agt"}
 RESPONSE_TYPES = {
     "/metrics": ("text/plain",),
     "/api/openapi.json": (JSON,),
-    "/api/sessions/{session}/export": ("text/plain", "text/markdown", JSON),
+    "/api/sessions/{session}/export": ("text/plain", "text/markdown", JSON, "application/jsonl"),
 }
 """Media types of responses that are not described by a struct."""
 ROUTE_HEADERS = {

@@ -24,7 +24,7 @@ from thinkaloud.core.canon.requests import (
     options_of,
 )
 from thinkaloud.core.context import SendStatus
-from thinkaloud.core.export import ThinkingStyle
+from thinkaloud.core.export import SpanContent, ThinkingStyle
 from thinkaloud.core.transcript import Approval, BlockStatus, Outcome
 from thinkaloud.core.view import (
     AfterComplete,
@@ -404,11 +404,17 @@ SEARCH_SCOPES = {
 class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The format of an export. `text` holds prompts and answers, and never thinking."""
 
-    format: Literal["text", "markdown", "json"] = "text"
+    format: Literal["text", "markdown", "json", "otlp"] = "text"
     thinking: ThinkingStyle = ThinkingStyle.DETAILS
     """How `markdown` writes thinking."""
     lang: Annotated[str, Meta(max_length=20)] = ""
     """The language of labels. Empty means the language of the preferences."""
+    content: SpanContent = SpanContent.NONE
+    """What of the texts `otlp` holds: `messages` without thinking, `thoughts`, or `seals`, which is all."""
+    openinference: bool = False
+    """Whether the spans of `otlp` have the names of OpenInference too."""
+    turn: Annotated[str, Meta(max_length=100)] = ""
+    """The id of the only turn that `otlp` writes. Empty means all of them."""
 
 
 class Health(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,10 +7,11 @@ tells whether the turn is stored as it ended, because only then the end may be s
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from thinkaloud.client.response import StallTimer
-from thinkaloud.core.canon import Entry
+from thinkaloud.core.canon import BlockGrew, Entry
 from thinkaloud.gateway.store.rows import TurnState
 
 MAX_WAITING_ENTRIES = 1_000
@@ -18,7 +19,7 @@ MAX_WAITING_ENTRIES = 1_000
 MAX_WAITING_BYTES = 1024 * 1024
 
 
-class FeedBatch(NamedTuple):
+class FeedBatch(msgspec.Struct, frozen=True):
     """Entries, and the bytes of the provider that they were read from."""
 
     entries: list[Entry]
@@ -43,9 +44,10 @@ class EntryFeed:
         self._ended = False
         self._waiter: asyncio.Future[bool] | None = None
         self._loop = asyncio.get_running_loop()
-        self._change_scheduled = False
+        self._scheduled: asyncio.Handle | None = None
         self.on_change: Callable[[], None] | None = None
-        """Called when something was added or the feed was closed: once for all that one read brings."""
+        """Called when something was added or the feed was closed: once for all that one read brings. That is
+        where its bytes come, if they do, and else with the next round of the event loop."""
         self._timer = StallTimer(self._wake)
         self._finished = asyncio.Event()
         self._saved_state: TurnState | None = None
@@ -76,17 +78,21 @@ class EntryFeed:
             self._wake()
         if not self.closed:
             self._entries.append(entry)
-            if not self._change_scheduled:
+            # Text comes from a read, so its bytes follow.
+            if self._scheduled is None and not (self.with_bytes and type(entry.event) is BlockGrew):
                 self._wake()
 
     def append_bytes(self, data: bytes, *, ended: bool) -> None:
         """Add the bytes that the entries before were read from, unless the feed is closed."""
-        if not self.closed:
+        if self.closed:
+            return
+        if data or ended:
             self._data.append(data)
             self._data_bytes += len(data)
             self._ended = ended
-            if not self._change_scheduled:
-                self._wake()
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+        self._tell()
 
     def finish(self, saved_state: TurnState | None) -> None:
         """Take no more entries: the turn is saved with this state, or lost. The first call counts."""
@@ -102,6 +108,8 @@ class EntryFeed:
 
     async def wait_until_finished(self, timeout_s: float | None = None) -> bool:
         """Wait until the turn is saved or lost; False if the time is over first."""
+        if self._finished.is_set():
+            return True
         try:
             async with asyncio.timeout(timeout_s):
                 await self._finished.wait()
@@ -131,13 +139,12 @@ class EntryFeed:
 
     def _wake(self) -> None:
         if self.on_change is not None:
-            self._change_scheduled = True
-            self._loop.call_soon(self._tell)
+            self._scheduled = self._loop.call_soon(self._tell)
         else:
             self._wake_waiter()
 
     def _tell(self) -> None:
-        self._change_scheduled = False
+        self._scheduled = None
         if self.on_change is not None:
             self.on_change()
         else:  # who has waited for changes waits for the next entries now

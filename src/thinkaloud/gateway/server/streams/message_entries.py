@@ -1,8 +1,12 @@
-"""Turns a stored message into what a user may see of it, and into entries that a page folds."""
+"""Turns a stored message into what a user may see of it, and into entries that a page folds.
+
+Seals stay in the store: a page has no use for them, and only their issuer may see them.
+"""
 
 import msgspec
 
-from thinkaloud.core.canon import BlockSealed, Entry, ReplyEnded, TurnEnded
+from thinkaloud.core.canon import Entry
+from thinkaloud.core.export.record import entry_without_seals
 from thinkaloud.core.transcript import unfold
 from thinkaloud.gateway.server.streams.thought_filter import hide_thoughts
 from thinkaloud.gateway.store.queries.messages import timestamps_of, turn_of
@@ -13,7 +17,7 @@ def message_entries(message: StoredMessage) -> tuple[Entry, ...]:
     """Return entries that fold to the turn of an assistant message, without the contents of seals."""
     if message.role is not Role.ASSISTANT:
         return ()
-    return tuple(map(_without_seals, unfold(turn_of(message))))
+    return tuple(map(entry_without_seals, unfold(turn_of(message))))
 
 
 def hide_in_message(message: StoredMessage, shown: ThinkingShown) -> StoredMessage:
@@ -36,14 +40,3 @@ def hide_in_message(message: StoredMessage, shown: ThinkingShown) -> StoredMessa
         ended_ms=turn.ended_ms,
         parts=tuple(turn.blocks),
     )
-
-
-def _without_seals(entry: Entry) -> Entry:
-    """Return the entry without the contents of seals, which only their issuer may see."""
-    event = entry.event
-    if isinstance(event, BlockSealed):
-        seal = msgspec.structs.replace(event.seal, payload="")
-        return msgspec.structs.replace(entry, event=BlockSealed(event.block, seal))
-    if isinstance(event, ReplyEnded | TurnEnded) and event.message is not None:
-        return msgspec.structs.replace(entry, event=msgspec.structs.replace(event, message=None))
-    return entry

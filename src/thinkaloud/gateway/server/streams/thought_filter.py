@@ -79,12 +79,12 @@ def used_prompts(systems: Iterable[str], prompts: Mapping[str, str]) -> tuple[st
     A prompt with other white space, or within a longer one, is the same prompt.
     """
     used = [" ".join(system.split()) for system in systems]
-    named = {agent: " ".join(prompt.split()) for agent, prompt in prompts.items()}
-    return tuple(
-        f"{PROMPT_OF}{agent}"
-        for agent, prompt in sorted(named.items())
-        if prompt and any(prompt in system for system in used)
-    )
+    agents = []
+    for agent, prompt in sorted(prompts.items()):
+        words = " ".join(prompt.split())
+        if words and any(words in system for system in used):
+            agents.append(f"{PROMPT_OF}{agent}")
+    return tuple(agents)
 
 
 def hide_thoughts(turn: Turn, shown: ThinkingShown) -> Turn:
@@ -211,11 +211,14 @@ class VisibleLog:
 
     def take(self, span: LogSpan) -> LogSpan:
         """Return what is visible now, after these entries of the log."""
-        entries = [e for entry in decode_entries(span.lines) for e in self._filter.feed(entry)]
+        entries: list[Entry] = []
+        for entry in decode_entries(span.lines):
+            entries += self._filter.feed(entry)
         if entries:
             self.last = entries[-1].seq
         new = [entry for entry in entries if entry.seq > self.after]
-        return LogSpan(new[0].seq if new else self.last + 1, tuple(map(encode_entry, new)))
+        first = new[0].seq if new else self.last + 1
+        return LogSpan(first, tuple(map(encode_entry, new)))
 
     def filter_all(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the whole log as the reader may see it."""

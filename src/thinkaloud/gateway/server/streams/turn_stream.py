@@ -7,16 +7,23 @@ same code.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from thinkaloud.client.response import StallTimer
 from thinkaloud.core.canon import BlockEnded, TurnFailed
-from thinkaloud.gateway.server.http.errors import BadRequest, ServiceUnavailable, TooManyRequests
+from thinkaloud.core.wire.sse_encoder import (
+    HEARTBEAT,
+    RETRY,
+    STREAM_HEADERS,
+    last_seen_id,
+    sse,
+    sse_chunks,
+    sse_id,
+)
+from thinkaloud.gateway.server.http.errors import ServiceUnavailable, TooManyRequests
 from thinkaloud.gateway.server.http.request_parts import expire_scope, while_connected
 from thinkaloud.gateway.server.http.route import ClientGone, Grant
 from thinkaloud.gateway.server.metrics import Metrics
@@ -38,22 +45,13 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 T = TypeVar("T")
 
-CHUNK_BYTES = 32 * 1024
-"""The size of one send. It bounds the unsent bytes that are held for a slow reader."""
 _CLOSE_TIMEOUT_S = 0.2
-_MAX_ID_DIGITS = 15
 _RECOVERED_ID = 10**9
 """Ids from here on hold an epoch and the number of an entry: the reader has the end that recovery wrote."""
 _DRAIN_TIMEOUT_S = 0.5
 """When the gateway stops, readers of ended turns get this long to receive the rest."""
 
-_HEADERS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
-_RETRY = b"retry: 1000\n\n"
-_HEARTBEAT = b": alive\n\n"
+_HEADERS = [(name.encode(), value.encode()) for name, value in STREAM_HEADERS]
 
 
 class OpenStreams:
@@ -164,7 +162,7 @@ async def stream_events(
 ) -> None:
     """Send the entries after the reader's last id until the turn ends or the reader leaves."""
     assert grant.turn is not None
-    after = _last_seen_id(query, headers)
+    after = last_seen_id(headers.get("last-event-id", ""), query.after)
     stream = _TurnStream(gateway, grant, send, query.speed)
     async with gateway.reader_slots.acquire(grant.turn.key, grant.token_hash) as scope:
         span, reset, over = await stream.start_after(after)
@@ -190,29 +188,6 @@ async def _end_response(send: Send) -> None:
             await send({"type": "http.response.body", "body": b""})
     except TimeoutError:
         raise ClientGone from None
-
-
-def _last_seen_id(query: EventsQuery, headers: Mapping[str, str]) -> int:
-    """Return the last id that the reader has, or -1.
-
-    A browser that reconnects requests the same URL again and adds its last id as a header, so the header
-    may be ahead of `after`. If the header is behind, the two contradict each other.
-    """
-    header = headers.get("last-event-id", "")
-    if not header:
-        return -1 if query.after is None else query.after
-    if len(header) > _MAX_ID_DIGITS or not (header.isascii() and header.isdecimal()):
-        raise BadRequest(
-            "Last-Event-ID is not an id of this stream: ids are numbers. Correct it, or leave it out."
-        )
-    if query.after is not None and int(header) < query.after:
-        raise BadRequest(
-            "Last-Event-ID ({header}) is smaller than `after` ({after}). The position is ambiguous. "
-            "Send only one of them.",
-            header=header,
-            after=query.after,
-        )
-    return int(header)
 
 
 async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[LogSpan, str]:
@@ -293,10 +268,10 @@ class _TurnStream:
         disconnect_task = asyncio.create_task(_wait_for_disconnect(receive, finish))
         try:
             await self._send_message({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await self._send_body(_RETRY)
+            await self._send_body(RETRY)
             if reset:
                 last = span.last if self._visible_log is None else -1
-                await self._send_body(_sse_event("reset", {"reason": reset, "last": last}))
+                await self._send_body(sse({"reason": reset, "last": last}, "reset"))
             last = await self._follow(span)
             await self._send_body(await self._end_event(last), more_body=False)
             self.finished = True
@@ -310,14 +285,14 @@ class _TurnStream:
         while True:
             if span.saved is not self._saved:
                 self._saved = span.saved
-                await self._send_body(_sse_event("storage", {"saved": span.saved}))
+                await self._send_body(sse({"saved": span.saved}, "storage"))
             if span.lines:
                 await self._send_lines(span)
             if span.ended:
                 return span.last if self._visible_log is None else self._visible_log.last
             if not span.lines:
                 while not await log.wait_for_change(key, span.last, heartbeat_s):
-                    await self._send_body(_HEARTBEAT)
+                    await self._send_body(HEARTBEAT)
             span = await self._read_on(span.last)
 
     async def _read_on(self, after: int) -> LogSpan:
@@ -330,8 +305,8 @@ class _TurnStream:
             except NotSaved:
                 if self._saved:
                     self._saved = False
-                    await self._send_body(_sse_event("storage", {"saved": False}))
-                await self._send_body(_HEARTBEAT)
+                    await self._send_body(sse({"saved": False}, "storage"))
+                await self._send_body(HEARTBEAT)
                 await asyncio.sleep(gateway.settings.log_config.retry_s)
 
     def _leave_if_diverged(self) -> None:
@@ -345,12 +320,12 @@ class _TurnStream:
             if not span.lines:
                 return
         if self._replay_clock is None:
-            for frames in _sse_chunks(span):
+            for frames in sse_chunks(span.lines, span.first):
                 await self._send_body(frames)
             return
         for due_s, batch in self._replay_clock.batches(span):
             await self._wait_with_heartbeats(partial(sleep_until, due_s))
-            for frames in _sse_chunks(batch):
+            for frames in sse_chunks(batch.lines, batch.first):
                 await self._send_body(frames)
 
     async def _end_event(self, last: int) -> bytes:
@@ -376,8 +351,8 @@ class _TurnStream:
             state, epoch = row.state, row.epoch  # another gateway may have taken the turn over
         # An id without data only moves the position of the reader. Without it, an EventSource that received
         # the end written by recovery would reconnect with that entry's id, and get everything again.
-        position = b"id: %d\n\n" % (epoch * _RECOVERED_ID + last) if epoch else b""
-        return _sse_event("end", {"state": state}) + position
+        position = sse_id(str(epoch * _RECOVERED_ID + last)) if epoch else b""
+        return sse({"state": state}, "end") + position
 
     async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[T]]) -> T:
         """Wait, and send a heartbeat whenever the wait is long."""
@@ -386,7 +361,7 @@ class _TurnStream:
                 async with asyncio.timeout(self._gateway.settings.heartbeat_s):
                     return await wait()
             except TimeoutError:
-                await self._send_body(_HEARTBEAT)
+                await self._send_body(HEARTBEAT)
 
     async def _send_body(self, data: bytes, *, more_body: bool = True) -> None:
         await self._send_message({"type": "http.response.body", "body": data, "more_body": more_body})
@@ -395,30 +370,6 @@ class _TurnStream:
         self._send_timer.start(self._gateway.settings.send_timeout_s)
         await self._send(message)
         self._send_timer.pause()
-
-
-def _sse_chunks(span: LogSpan) -> Iterator[bytes]:
-    """Encode the entries as events, in chunks of at most about CHUNK_BYTES. Usually there is one chunk."""
-    pending: list[bytes] = []
-    size = 0
-    for entry_id, line in enumerate(span.lines, span.first):
-        if size + len(line) > CHUNK_BYTES and pending:
-            yield b"".join(pending)
-            pending, size = [], 0
-        if len(line) > CHUNK_BYTES:
-            yield b"id: %d\ndata: " % entry_id
-            yield from (line[offset : offset + CHUNK_BYTES] for offset in range(0, len(line), CHUNK_BYTES))
-            line = b""
-            pending.append(b"\n\n")
-        else:
-            pending.append(b"id: %d\ndata: %b\n\n" % (entry_id, line))
-        size += len(line)
-    if pending:
-        yield b"".join(pending)
-
-
-def _sse_event(name: str, data: dict[str, object]) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
 
 
 async def _wait_for_disconnect(receive: Receive, on_disconnect: Callable[[], None]) -> None:

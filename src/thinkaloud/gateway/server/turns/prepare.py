@@ -192,7 +192,7 @@ def write_options(request: TurnRequest, held: HeldTools | None) -> str:
 
 def read_options(row: TurnRow) -> StoredOptions:
     """Return the options that are stored with a turn."""
-    return _options_decoder.decode(row.wishes or "{}")
+    return _options_decoder.decode(row.options or "{}")
 
 
 class SessionContext(msgspec.Struct, frozen=True):

@@ -188,7 +188,7 @@ class TurnRegistry:
             assistants=await self._agents_in_turn(context.owner, agent),
             provider=prepared_request.route.provider.name,
             prefix=prepared_request.prefix,
-            wishes=write_options(request, client_turn.held if client_turn else None),
+            options=write_options(request, client_turn.held if client_turn else None),
             parent=context.parent,
             normalized_texts=await _normalize(row.messages),
         )

@@ -7,6 +7,7 @@ gateway stops: it is suspended and resumed at the next start.
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,9 +33,10 @@ from thinkaloud.core.canon import (
     Wording,
 )
 from thinkaloud.core.context import Step
+from thinkaloud.core.export.spans import SpanOptions, TracedTurn
 from thinkaloud.core.transcript import Turn, events_to_end_turn, fold_entries
 from thinkaloud.gateway.server.streams.entry_feed import EntryFeed
-from thinkaloud.gateway.server.turns.tracing import turn_span
+from thinkaloud.gateway.server.turns.tracing import TurnSpan, read_stored, turn_span
 from thinkaloud.gateway.store.engine.database import NotSaved, Query
 from thinkaloud.gateway.store.log.archive import decode_entries
 from thinkaloud.gateway.store.log.event_log import EventLog
@@ -72,6 +74,7 @@ class RunningTurn:
         self._gateway = gateway
         self._limits = gateway.settings.limits
         self._route = plan.first_request.route
+        self._agent_name = plan.agent.name
         self._writer = gateway.log.writer(
             row.key, row.epoch, len(plan.entries) - 1, row.id, start=plan.save_start
         )
@@ -98,6 +101,8 @@ class RunningTurn:
         self._reasoning_chars: dict[int, int] = {}
         self._end: TurnEnded | TurnFailed | None = None
         self._error: Exception | None = None
+        self._accepted = True
+        """Whether the last entry was accepted."""
         self._state = TurnState.INTERRUPTED
         self._suspended = False
         self._run_task = asyncio.create_task(self._run.execute(self._write), name=f"thinkaloud-run-{row.id}")
@@ -136,13 +141,21 @@ class RunningTurn:
     async def _supervise(self) -> None:
         self._gateway.metrics.turn_started()
         try:
-            with turn_span(model=self._route.model_id, provider=self._route.provider.name) as span:
+            route, options = self._route, self._gateway.settings.trace
+            traced = TracedTurn(
+                entries=(),
+                model=route.model_id,
+                provider=route.provider.name,
+                agent_id=self.row.agent,
+                agent_name=self._agent_name,
+            )
+            with turn_span(traced, options) as span:
                 await wait_until_done(self._run_task)
                 if self._suspended:
                     self._state = TurnState.RUNNING
                 else:
                     await self._write_end()
-                span.record_end(self._run.turn)
+                    await self._record_trace(span)
             if self._suspended:
                 await self._writer.release()
             elif await self._writer.close(self._run.turn) is not None:
@@ -156,14 +169,28 @@ class RunningTurn:
                 self._feed.finish(self.saved_state)
             self._gateway.metrics.turn_ended(self._state)
 
+    async def _record_trace(self, span: TurnSpan) -> None:
+        """Complete the spans. A turn is saved although its spans are not."""
+        try:
+            await span.record_end(self._read_trace)
+        except Exception:
+            logger.exception("the spans of turn %s could not be recorded", self.row.id)
+
+    async def _read_trace(self, traced: TracedTurn, options: SpanOptions) -> tuple[TracedTurn, SpanOptions]:
+        await self._writer.flush()
+        entries = await entries_so_far(self._gateway.log, self.row.key)
+        query = partial(read_stored, row=self.row, owner=self.owner, traced=traced, options=options)
+        traced, options = await self._gateway.database.read(query)
+        return msgspec.structs.replace(traced, entries=entries), options
+
     def _write(self, entry: Entry) -> None:
         """Write an entry to the log. A limit or a full disk stops the run; later entries are dropped."""
         if self._error is not None:
             return
-        event, accepted = entry.event, True
+        event = entry.event
         try:
-            accepted = self._writer.append(entry)
-            if self._feed is not None and accepted:
+            self._accepted = self._writer.append(entry)
+            if self._feed is not None and self._accepted:
                 self._feed.append(entry)
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
@@ -175,12 +202,13 @@ class RunningTurn:
             self._error = error
         if type(event) in ENDS:
             self._state = state_of(event)
-        if self._error is not None or not accepted:
+        if self._error is not None or not self._accepted:
+            self._accepted = False
             self._run_task.cancel()
 
     def _pass_on(self, data: bytes, *, ended: bool) -> None:
         """Pass the provider's bytes to the response, unless their entries were not accepted."""
-        if self._feed is not None and self._error is None and not self._writer.taken_over:
+        if self._feed is not None and self._accepted:
             self._feed.append_bytes(data, ended=ended)
 
     def _check_length(self, event: BlockGrew | ToolFinished) -> None:

@@ -1,96 +1,135 @@
-"""An OpenTelemetry span for every turn, with the `gen_ai.*` attributes, if the process uses OpenTelemetry.
+"""OpenTelemetry spans of every turn, with the `gen_ai.*` attributes, if the process uses OpenTelemetry.
 
 OpenTelemetry is looked up in `sys.modules` and never imported: a process that set up a tracer has imported
-it already. A span holds the model, token counts, duration and outcome, and never any prompt, reasoning or
-answer.
+it already. The span of the turn is open while it runs, so that spans of other instrumentations belong to it.
+Those of its replies, tools and assistants are made from its log when it has ended, as an export makes them.
+Without an option they hold no prompt, reasoning or answer.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from thinkaloud.core.canon import Kind
-from thinkaloud.core.transcript import Ending, Turn
+import msgspec
+from sqlalchemy import Connection
+
+from thinkaloud.core.canon.requests import ToolMessage, UserMessage
+from thinkaloud.core.export.otlp import SCOPE
+from thinkaloud.core.export.span_attributes import SpanContent
+from thinkaloud.core.export.spans import (
+    Span,
+    SpanKind,
+    SpanOptions,
+    TracedTurn,
+    turn_spans,
+    visible_content,
+)
+from thinkaloud.gateway.server.streams.thought_filter import shown_to
+from thinkaloud.gateway.store.queries import sessions, turns, users
+from thinkaloud.gateway.store.rows import Owner, ThinkingShown, TurnRow
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span
+    from opentelemetry.trace import Span as OpenSpan
 
-TRACER_NAME = "thinkaloud"
-_FAILED_ENDINGS = (Ending.FAILED, Ending.CUT_OFF)
+_NS_PER_MS = 1_000_000
+
+
+TraceReader = Callable[[TracedTurn, SpanOptions], Awaitable[tuple[TracedTurn, SpanOptions]]]
+"""Reads what is stored of a turn, and what of it may be shown."""
 
 
 class TurnSpan(Protocol):
     """The span of one turn."""
 
-    def record_end(self, turn: Turn) -> None:
-        """Record the attributes of a turn that has ended."""
+    async def record_end(self, read: "TraceReader") -> None:
+        """Record a turn that has ended. It is read only if somebody wants it."""
 
 
 @contextmanager
-def turn_span(*, model: str, provider: str) -> Iterator[TurnSpan]:
+def turn_span(traced: TracedTurn, options: SpanOptions) -> Iterator[TurnSpan]:
     """Open a span for one turn, from its request to its end. Does nothing without OpenTelemetry."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         yield _NoSpan()
         return
-    request_attributes = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider,
-        "gen_ai.system": provider,  # the older name of gen_ai.provider.name; most collectors still read it
-        "gen_ai.request.model": model,
-    }
-    tracer = trace.get_tracer(TRACER_NAME)
+    [root, *_] = turn_spans(traced, SpanOptions(openinference=options.openinference))
     # The text of an exception may quote a prompt or an answer, so only its class name is recorded.
-    with tracer.start_as_current_span(
-        f"chat {model}",
-        kind=trace.SpanKind.CLIENT,
-        attributes=request_attributes,
+    with trace.get_tracer(SCOPE).start_as_current_span(
+        root.name,
+        kind=trace.SpanKind.INTERNAL,
+        attributes=root.attributes,
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
-        recorder = _SpanRecorder(span)
+        recorder = _SpanRecorder(trace, span, traced, options)
         try:
             yield recorder
         except BaseException as error:
-            recorder.record_error(type(error).__qualname__)
+            recorder.record_error(span, type(error).__qualname__)
             raise
 
 
+def read_stored(
+    conn: Connection, row: TurnRow, owner: Owner, traced: TracedTurn, options: SpanOptions
+) -> tuple[TracedTurn, SpanOptions]:
+    """Return a turn with what the database knows of it, and what of its texts may be shown.
+
+    A trace shows no thought that its own user may not see.
+    """
+    session = sessions.session_of_turn(conn, row)
+    shown = shown_to(users.thinking_rules(conn, owner.user), row)
+    content = visible_content(options.content, hides_thoughts=shown is not ThinkingShown.ALL)
+    asked: tuple[UserMessage | ToolMessage, ...] = ()
+    if content is not SpanContent.NONE:
+        asked = turns.request_messages(conn, owner, row)
+    conversation = session.id if session else ""
+    traced = msgspec.structs.replace(traced, asked=asked, conversation=conversation)
+    return traced, msgspec.structs.replace(options, content=content)
+
+
 class _NoSpan:
-    def record_end(self, turn: Turn) -> None:
+    async def record_end(self, read: "TraceReader") -> None:
         """Do nothing."""
 
 
 class _SpanRecorder:
-    def __init__(self, span: "Span") -> None:
+    def __init__(self, trace: Any, span: "OpenSpan", traced: TracedTurn, options: SpanOptions) -> None:
+        self._trace = trace
         self._span = span
+        self._traced = traced
+        self._options = options
 
-    def record_end(self, turn: Turn) -> None:
-        """Record counts, durations and the outcome, but no text."""
-        outcome = turn.outcome
-        attributes = {
-            "gen_ai.response.model": turn.model or None,
-            "gen_ai.response.finish_reasons": None if outcome is None else (outcome.cause or outcome.ending,),
-            "gen_ai.usage.input_tokens": turn.usage.input,
-            "gen_ai.usage.output_tokens": turn.usage.output,
-            "thinkaloud.reasoning_tokens": turn.usage.reasoning,
-            "thinkaloud.reasoning_ms": _reasoning_ms(turn),
-        }
-        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
-        if outcome is not None and outcome.ending in _FAILED_ENDINGS:
-            self.record_error(outcome.cause or outcome.ending)
+    async def record_end(self, read: "TraceReader") -> None:
+        """Complete the span of the turn, and add those of its parts."""
+        if not self._span.is_recording():
+            return
+        [root, *parts] = turn_spans(*await read(self._traced, self._options))
+        self._span.set_attributes(root.attributes)
+        self.record_error(self._span, root.error)
+        contexts = {root.path: self._trace.set_span_in_context(self._span)}
+        for part in parts:
+            # The log of a running turn has all times. Without them the tracer would take the present one.
+            if part.parent in contexts and part.started_ms is not None:
+                contexts[part.path] = self._record_part(part, part.started_ms, contexts[part.parent])
 
-    def record_error(self, cause: str) -> None:
-        """Mark the span as failed."""
-        from opentelemetry.trace import Status, StatusCode
+    def _record_part(self, part: Span, started_ms: int, parent: Any) -> Any:
+        """Add a span that has ended; return the context of those below it."""
+        kind = self._trace.SpanKind.CLIENT if part.kind is SpanKind.CLIENT else self._trace.SpanKind.INTERNAL
+        ended_ms = started_ms if part.ended_ms is None else part.ended_ms
+        span = self._trace.get_tracer(SCOPE).start_span(
+            part.name,
+            context=parent,
+            kind=kind,
+            attributes=part.attributes,
+            start_time=started_ms * _NS_PER_MS,
+        )
+        self.record_error(span, part.error)
+        span.end(ended_ms * _NS_PER_MS)
+        return self._trace.set_span_in_context(span)
 
-        self._span.set_attribute("error.type", cause)
-        self._span.set_status(Status(StatusCode.ERROR))
-
-
-def _reasoning_ms(turn: Turn) -> int | None:
-    """Return the total duration of the turn's own reasoning blocks, or None if no duration is known."""
-    durations = [block.duration_ms for block in turn.own_blocks(Kind.REASONING)]
-    known_durations = [ms for ms in durations if ms is not None]
-    return sum(known_durations) if known_durations else None
+    def record_error(self, span: "OpenSpan", error: str) -> None:
+        """Mark a span as failed, if it is."""
+        if error:
+            span.set_attribute("error.type", error)
+            span.set_status(self._trace.Status(self._trace.StatusCode.ERROR))

@@ -204,9 +204,10 @@ def _ranges(conn: Connection, table: Table, after: tuple[Any, ...]) -> Iterator[
     whole = _in_one_range(table)
     rows: list[dict[str, Any]] = []
     size = 0
-    for row in conn.execute(query, execution_options={"yield_per": _FETCHED_ROWS}).mappings():
-        rows.append(dict(row))
-        for value in row.values():
+    for row in conn.execute(query, execution_options={"yield_per": _FETCHED_ROWS}):
+        # By key: a row itself knows only the names of the columns in the database.
+        rows.append(dict(zip(table.c.keys(), row, strict=True)))
+        for value in row:
             if isinstance(value, str | bytes):
                 size += len(value)
         full = len(rows) >= _RANGE_ROWS or size >= _RANGE_BYTES

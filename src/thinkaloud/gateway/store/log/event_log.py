@@ -37,6 +37,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     commit_interval_s: float = 0.05
     """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
+    reader_interval_s: float = 0.03
+    """The same while a reader of this turn waits for it: it gets the delta after the commit."""
     commit_spacing_s: float = 0.01
     """The time from one commit to the next. Under load, what is due at once shares commits too."""
     commit_bytes: int = 4 * KIB
@@ -233,10 +235,17 @@ class EventLog:
         self._pending[live.turn] = live
         if self._pending_since_s is None:
             self._pending_since_s = time.monotonic()
-        if self._timer is None and not self._commit_due.is_set():
-            self._timer = asyncio.get_running_loop().call_later(
-                self._config.commit_interval_s, self._commit_due.set
-            )
+        if self._commit_due.is_set():
+            return
+        interval_s = self._config.commit_interval_s
+        if live.waited_for:
+            interval_s = min(interval_s, self._config.reader_interval_s)
+        loop = asyncio.get_running_loop()
+        if self._timer is None:
+            self._timer = loop.call_later(interval_s, self._commit_due.set)
+        elif live.waited_for and self._timer.when() > loop.time() + interval_s:
+            self._timer.cancel()
+            self._timer = loop.call_later(interval_s, self._commit_due.set)
 
     async def flush(self, live: LiveLog) -> None:
         """Wait until all entries of a turn are on disk, or another writer has taken the turn over."""

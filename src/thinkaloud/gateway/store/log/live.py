@@ -6,6 +6,7 @@ Its state moves by the table in `states.py` only.
 import asyncio
 from collections import deque
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +24,8 @@ from thinkaloud.gateway.store.engine.database import Batch, Query
 from thinkaloud.gateway.store.log.states import LogEvent, LogState, next_state
 
 ENDS = (TurnEnded, TurnFailed)
+_JOINED_BYTES = 4096
+"""Lines are added to a text that is shorter."""
 NOT_REPEATED = (ApprovalAsked, ApprovalSettled, ReplyEnded, ToolFinished)
 """What a resumed turn must know: it is committed at once, whoever reads."""
 
@@ -43,6 +46,14 @@ class LogSpan(msgspec.Struct, frozen=True, weakref=True):
     def last(self) -> int:
         """The number of the last entry; the next read continues after it."""
         return self.first + len(self.lines) - 1
+
+
+class _CachedLines(NamedTuple):
+    """Consecutive published lines, as one text."""
+
+    first: int
+    last: int
+    text: bytes
 
 
 class LiveLog:
@@ -75,8 +86,10 @@ class LiveLog:
         """Whether lines wait that a reader should get at once."""
         self._pending: list[bytes] = []
         self._pending_bytes = 0
-        self._cached: deque[tuple[int, list[bytes], int]] = deque()
+        self._cached: deque[_CachedLines] = deque()
         self._cached_bytes = 0
+        self._span: LogSpan | None = None
+        """What was read last. Readers at the same place share it."""
         self.started_blocks: set[int] = set()
         """The blocks whose first text was appended. A reader gets it at once."""
 
@@ -151,44 +164,54 @@ class LiveLog:
 
     def publish(self, first: int, lines: list[bytes], cached_bytes: int) -> None:
         """Publish lines to readers. Of older lines keep `cached_bytes`, and all that are not on disk yet."""
-        size = sum(map(len, lines))
         if lines:
-            self._cached.append((first, lines, size))
-        self._cached_bytes += size
+            self._cache(first, lines)
         self.published = first + len(lines) - 1
         if self.published > self.saved:
             self.move(LogEvent.SHOWN)
-        elif self.state is LogState.IN_FLIGHT and self.published == self.drained:
+        elif self.state is LogState.IN_FLIGHT and self.published == self.last - len(self._pending):
             self.move(LogEvent.PUBLISHED)
         while self._cached_bytes > cached_bytes and len(self._cached) > 1:
-            oldest, old_lines, size = self._cached[0]
-            if oldest + len(old_lines) - 1 > self.saved:
+            oldest = self._cached[0]
+            if oldest.last > self.saved:
                 break
             self._cached.popleft()
-            self._cached_bytes -= size
-            self.first_cached = oldest + len(old_lines)
-        self.notify()
+            self._cached_bytes -= len(oldest.text)
+            self.first_cached = oldest.last + 1
+        if self._waiters:
+            self.notify()
+
+    def _cache(self, first: int, lines: list[bytes]) -> None:
+        """Cache published lines as one text: an object for each of them would be larger than they are."""
+        text, last = b"\n".join(lines), first + len(lines) - 1
+        self._cached_bytes += len(text)
+        if self._cached and len(self._cached[-1].text) < _JOINED_BYTES:
+            newest = self._cached.pop()
+            first, text = newest.first, b"%b\n%b" % (newest.text, text)
+            self._cached_bytes += 1
+        self._cached.append(_CachedLines(first, last, text))
 
     def span(self, after: int, *, saved: bool) -> LogSpan:
         """Return the cached entries after this number."""
-        chunks: list[list[bytes]] = []
-        for first, lines, _ in reversed(self._cached):
-            if first <= after + 1:
-                if after + 1 - first < len(lines):
-                    chunks.append(lines[after + 1 - first :])
+        ended = self.complete and self.published == self.last
+        known = self._span
+        wanted = after + 1, self.published, ended, saved
+        if known is not None and (known.first, known.last, known.ended, known.saved) == wanted:
+            return known
+        newest: list[list[bytes]] = []
+        for cached in reversed(self._cached):
+            if cached.last <= after:
                 break
-            chunks.append(lines)
-        chunks.reverse()
-        lines_after = tuple(chain.from_iterable(chunks))
-        ends_here = self.complete and self.published == self.last
-        ended = ends_here and after + len(lines_after) >= self.published
-        return LogSpan(after + 1, lines_after, ended, saved)
+            newest.append(cached.text.split(b"\n")[max(0, after + 1 - cached.first) :])
+        lines = tuple(chain.from_iterable(reversed(newest)))
+        self._span = LogSpan(after + 1, lines, ended and after + len(lines) >= self.published, saved)
+        return self._span
 
     def all_lines(self) -> list[bytes] | None:
         """Return all lines of the turn; None if the oldest are in the database only."""
         if self.first_cached:
             return None
-        cached = chain.from_iterable(lines for _, lines, _ in self._cached)
+        cached = chain.from_iterable(cached.text.split(b"\n") for cached in self._cached)
         return [*cached, *self._pending]
 
     async def wait(self, timeout_s: float | None = None) -> bool:

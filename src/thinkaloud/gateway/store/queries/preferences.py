@@ -13,7 +13,7 @@ from thinkaloud.gateway.store.schema import preferences, users
 
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
 _SELECT_PREFERENCES = (
-    select(preferences.c.workspace, preferences.c.wishes)
+    select(preferences.c.workspace, preferences.c.settings)
     .where(preferences.c.user == bindparam("owner"))
     .order_by(preferences.c.updated_ms.desc())
 )
@@ -41,7 +41,7 @@ def read(conn: Connection, owner: Owner) -> Preferences:
 
 def take(conn: Connection, owner: Owner) -> Preferences | None:
     """Remove the owner's preferences and return them; None if there are none."""
-    stored = conn.scalar(select(preferences.c.wishes).where(_owned_by(owner)))
+    stored = conn.scalar(select(preferences.c.settings).where(_owned_by(owner)))
     if stored is None:
         return None
     conn.execute(delete(preferences).where(_owned_by(owner)))
@@ -50,7 +50,7 @@ def take(conn: Connection, owner: Owner) -> Preferences | None:
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:
     """Replace all preferences of the owner."""
-    values = {"wishes": json_text(settings, Wording("Preferences")), "updated_ms": now_ms}
+    values = {"settings": json_text(settings, Wording("Preferences")), "updated_ms": now_ms}
     # Without the lock on the user, two first writes at the same time would both insert.
     conn.execute(select(users.c.key).where(users.c.key == owner.user).with_for_update())
     if conn.execute(update(preferences).where(_owned_by(owner)).values(values)).rowcount == 0:

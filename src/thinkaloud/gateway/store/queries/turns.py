@@ -92,7 +92,7 @@ class NewTurnRow(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str = ""
     """Chosen by the client, so that a retry does not start a second turn; may be empty."""
     request_hash: bytes = b""
-    wishes: str = ""
+    options: str = ""
     parent: int | UnsetType | None = UNSET
     """The key of the turn that this one follows; None begins a new branch, and unset is the newest turn."""
     imported: bool = False
@@ -172,7 +172,7 @@ def new_turn(
         created_ms=now_ms,
         ended_ms=None,
         epoch=0,
-        wishes=storable(request.wishes),
+        options=storable(request.options),
         parent=parent,
         assistants=request.assistants,
     )

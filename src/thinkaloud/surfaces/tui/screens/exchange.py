@@ -189,7 +189,7 @@ def _exchange_text(chat_turn: ChatTurn, display: Display, columns: int) -> str:
     )
     parts = [f"❯ {question_text(chat_turn, display)}"]
     parts += [_text_of(part, columns) for part in (view.thinking, view.answer, view.notices)]
-    return clean("\n\n".join(part for part in parts if part)) + "\n"
+    return clean("\n\n".join(filter(None, parts))) + "\n"
 
 
 def _text_of(view: LineView, columns: int) -> str:

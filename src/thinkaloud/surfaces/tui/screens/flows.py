@@ -335,7 +335,7 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
     parts = [chat_turn.turn.answer]
     if thoughts:
         parts.insert(0, chat_turn.turn.reasoning)
-    text = "\n\n".join(part for part in parts if part)
+    text = "\n\n".join(filter(None, parts))
     if not text:
         raise Refused(wording=Wording.plain(words.text("copy.nothing")))
     screen.chat_app.copy_to_clipboard(text)

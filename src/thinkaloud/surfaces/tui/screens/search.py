@@ -108,7 +108,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
         date = ""
         if place.created_ms:
             date = time.strftime("%Y-%m-%d", time.localtime(place.created_ms / 1000))
-        place_text = " · ".join(part for part in (title, date, kind) if part)
+        place_text = " · ".join(filter(None, (title, date, kind)))
         return Content.assemble((f"{place_text}\n", "$text-muted"), "  ", marked_snippet(place))
 
 

@@ -100,7 +100,7 @@ def session_line(chat: ChatSession, shown: bool, words: ScreenWords) -> Content:
     style = "bold" if shown else ""
     used = _time_text(chat.info.updated_ms) if chat.info.updated_ms else ""
     who = clean(chat.info.agent or chat.info.model)
-    facts = " · ".join(fact for fact in (used, who) if fact)
+    facts = " · ".join(filter(None, (used, who)))
     second_line = f"\n  {facts}" if facts else ""
     return Content.assemble((f"{mark} ", "$text-accent"), (title, style), (second_line, "$text-muted"))
 
