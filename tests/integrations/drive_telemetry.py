@@ -20,7 +20,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, expect
-from tests.integrations.framework_table import ROOT
+from tests.integrations.environments import ROOT
 from tests.integrations.traced_session import THOUGHT, traced_session
 from tests.patience import PATIENCE_S, patient_context
 

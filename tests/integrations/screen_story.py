@@ -32,8 +32,8 @@ customElements.define = function (name, element, options) {
 # As on the page of the tests, the body and what finds a summary are there from the first state on.
 BEGIN_SCRIPT = """async (node) => {
   const first = document.createElement("thinking-block");
-  first.setAttribute("live", "open");
   document.body.append(first);
+  first.setAttribute("live", "open");
   first.policy = {header: "summary"};
   first.text = "-";
   first.refresh();
@@ -72,15 +72,17 @@ class ScreenStory(PageStory):
     def _begin(self, locale: str) -> None:
         self._stream.prepare(self._policy, locale)
         self._begin_turn(self._whole_page)
-        block = new_block(self._whole_page)
-        self._page = frame_of(block)
-        block.evaluate(BEGIN_SCRIPT)
 
     def _feed(self, events: list[dict[str, Any]], at_ms: int | None) -> None:
-        self._page.evaluate(SET_CLOCK, at_ms)
-        if events:
-            seq = self._stream.send(msgspec.convert(events, list[Event]), at_ms)
+        seq = self._stream.send(msgspec.convert(events, list[Event]), at_ms) if events else None
+        if self._page is self._whole_page:
+            # Some screens show a block with the first entries only.
+            block = new_block(self._whole_page)
+            self._page = frame_of(block)
+            block.evaluate(BEGIN_SCRIPT)
+        if seq is not None:
             self._page.wait_for_function(IS_FED, arg=seq)
+        self._page.evaluate(SET_CLOCK, at_ms)
         self._page.evaluate(DRAW)
 
 
