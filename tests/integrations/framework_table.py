@@ -10,8 +10,6 @@ from tests.integrations.screen_table import ADAPTERS, PAGES
 
 TABLE = PAGES / "frameworks.md"
 SERVERS_TABLE = PAGES / "servers.md"
-SERVER_MODULES = ("django", "fastapi", "flask")
-"""Modules of web frameworks, which have no model."""
 REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)

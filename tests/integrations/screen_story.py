@@ -1,10 +1,11 @@
 """What is on a screen: the block in whichever frame it stands, fed by its program, and told stories."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from playwright.sync_api import Frame, Locator, Page
+from playwright.sync_api import Error, Frame, Locator, Page
 from tests.integrations.screen_stream import StreamServer
 from tests.patience import PATIENCE_S
 from tests.web.story_page import PageStory
@@ -32,7 +33,8 @@ customElements.define = function (name, element, options) {
 BEGIN_SCRIPT = """async (node) => {
   const first = document.createElement("thinking-block");
   document.body.append(first);
-  first.policy = {header: "summary", live: "open"};
+  first.setAttribute("live", "open");
+  first.policy = {header: "summary"};
   first.text = "-";
   first.refresh();
   await first.ready;
@@ -51,8 +53,9 @@ def new_block(page: Page) -> Locator:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for frame in page.frames:
-            if frame.locator(NEW_BLOCK).count():
-                return frame.locator(NEW_BLOCK).first
+            with suppress(Error):  # a frame may go away while it is asked
+                if frame.locator(NEW_BLOCK).count():
+                    return frame.locator(NEW_BLOCK).first
         page.wait_for_timeout(50)
     raise AssertionError(f"there is no block on the page: {page.locator('body').inner_text()[:2000]}")
 
@@ -69,15 +72,17 @@ class ScreenStory(PageStory):
     def _begin(self, locale: str) -> None:
         self._stream.prepare(self._policy, locale)
         self._begin_turn(self._whole_page)
-        block = new_block(self._whole_page)
-        self._page = frame_of(block)
-        block.evaluate(BEGIN_SCRIPT)
 
     def _feed(self, events: list[dict[str, Any]], at_ms: int | None) -> None:
-        self._page.evaluate(SET_CLOCK, at_ms)
-        if events:
-            seq = self._stream.send(msgspec.convert(events, list[Event]), at_ms)
+        seq = self._stream.send(msgspec.convert(events, list[Event]), at_ms) if events else None
+        if self._page is self._whole_page:
+            # Some screens show a block with the first entries only.
+            block = new_block(self._whole_page)
+            self._page = frame_of(block)
+            block.evaluate(BEGIN_SCRIPT)
+        if seq is not None:
             self._page.wait_for_function(IS_FED, arg=seq)
+        self._page.evaluate(SET_CLOCK, at_ms)
         self._page.evaluate(DRAW)
 
 

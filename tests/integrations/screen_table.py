@@ -13,8 +13,9 @@ ADAPTERS = ROOT / "src/thinkaloud/integrations"
 PROGRAMS = ROOT / "tests/integrations/screens"
 PAGES = ROOT / "docs/integrations"
 TABLE = PAGES / "screens.md"
-SERVED_MODULES: tuple[str, ...] = ()
-"""Modules that bring the element to pages of your own, which are no other program's."""
+SERVED_MODULES = ("django", "fastapi", "flask")
+"""Modules that bring the element to pages of your own; the table in `servers.md` is about them."""
+COMMON_MODULES = ("chunks",)
 CHECKS = ("live", "stays open", "hostile text", "cut off")
 _USES_ELEMENT = re.compile(r"^from thinkaloud\.integrations(?:\.element)? import .*", re.MULTILINE)
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -73,6 +74,22 @@ SCREENS = (
         "shiny_app.py",
         ("-m", "shiny", "run", "--port={port}", "{program}"),
     ),
+    Screen(
+        "Streamlit",
+        "streamlit",
+        ("streamlit",),
+        "streamlit_app.py",
+        ("-m", "streamlit", "run", "{program}", "--server.port={port}", "--server.headless=true"),
+        tells_stories=True,
+    ),
+    Screen(
+        "Gradio",
+        "gradio",
+        ("gradio",),
+        "gradio_app.py",
+        ("{program}", "{port}"),
+        tells_stories=True,
+    ),
 )
 
 
@@ -80,7 +97,7 @@ def screen_modules() -> list[str]:
     """Return the modules that show the element on a screen."""
     paths = ADAPTERS.glob("*.py")
     uses_element = (path.stem for path in paths if "element" in _imported(path.read_text("utf-8")))
-    return sorted(name for name in uses_element if name not in SERVED_MODULES)
+    return sorted(name for name in uses_element if name not in (*SERVED_MODULES, *COMMON_MODULES))
 
 
 def _imported(source: str) -> str:
