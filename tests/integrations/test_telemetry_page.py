@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from tests.integrations.framework_table import PAGES
+from tests.integrations.screen_table import PAGES
 from tests.integrations.traced_session import ANSWER, THOUGHT, traced_session
 
 from thinkaloud.core.export.otlp import requests
