@@ -1,4 +1,4 @@
-"""Apps of Streamlit, Gradio, Chainlit and NiceGUI at their newest version: `make integrations`.
+"""Apps of Streamlit and Gradio at their newest version: `make integrations`.
 
 The program of a page is run as it is, against a simulator. What only apps have is tried with the programs of
 `screens/`: what a person stops, what is drawn again, and how much a delta costs.
@@ -49,8 +49,6 @@ class App(NamedTuple):
 APPS = {
     "Streamlit": App("textarea", "[data-testid=stStatusWidget] button, button:has-text('Stop')"),
     "Gradio": App("textarea", "button.stop-button"),
-    "Chainlit": App("#chat-input", "#stop-button"),
-    "NiceGUI": App("input", "button"),
 }
 SCREENS_OF_APPS = [screen for screen in SCREENS if screen.name in APPS]
 
@@ -144,7 +142,7 @@ def test_what_is_stopped_keeps_its_text_and_says_so(visit: Visit) -> None:
     block = visit.begin()
     expect(block.locator(".summary .preview")).to_contain_text("the timetable")
     visit.page.locator(APPS[visit.screen.name].stop).first.click()
-    if visit.screen.name in ("Chainlit", "NiceGUI", "Streamlit"):
+    if visit.screen.name == "Streamlit":
         visit.stream.send(
             [BlockGrew(0, " And more.")], 2_000
         )  # a program notices with the next piece at last
