@@ -93,8 +93,9 @@ clients: .venv/.dev .venv-clients/.clients .venv-aider/.aider tests/clients/prog
 browsers: .venv/.dev element ## test the element in the distribution's Firefox (apt-get install firefox-esr)
 	BROWSERS=1 $(BIN)/pytest -q tests/browsers
 
-integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run all that other programs get of us inside the real ones, at their newest versions; installs 3 GB of packages
-	$(BIN)/pytest -q -p no:cacheprovider $(wildcard tests/integrations/drive_*.py)
+integrations: .venv/.dev element .chromium web/integrations/node_modules/.all ## run all that other programs get of us inside the real ones, at their newest versions; installs 8 GB of packages
+	$(BIN)/pytest -q -n 2 -p no:cacheprovider tests/integrations/drive_frameworks.py
+	$(BIN)/pytest -q -p no:cacheprovider $(filter-out %/drive_frameworks.py,$(wildcard tests/integrations/drive_*.py))
 
 lint: .lint-python .lint-web ## check style, types and the direction of imports
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import msgspec
 from pydantic import BaseModel, Field
 
 from thinkaloud import Context, Options
@@ -63,17 +62,13 @@ class Pipe:
         answers = [step for step in chat.steps if isinstance(step, ClientAnswer)]
         records = [thought.opaque for answer in answers for thought in answer.thoughts if thought.opaque]
         steps = [_recalled(step, records) if isinstance(step, ClientAnswer) else step for step in chat.steps]
-        options = msgspec.structs.replace(
-            Options(),
-            **{**options_of(chat), "system": "", "on_thinking_unavailable": "warn"},
-            thinking=self.valves.thinking or None,
-            stream=bool(body.get("stream")),
-        )
+        chosen = {**options_of(chat), "system": "", "on_thinking_unavailable": "warn"}
+        chosen |= {"thinking": self.valves.thinking or None, "stream": bool(body.get("stream"))}
         return FrameworkRequest(
             Context(tuple(steps), chat.system, chat.offered_tools),
             model=body["model"].partition(".")[2],
             base_url=self.valves.base_url,
-            options=options,
+            options=Options(**chosen),
         )
 
 

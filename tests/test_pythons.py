@@ -89,7 +89,9 @@ def passed_tests(folder: Path, *options: str, **environ: str) -> list[str]:
     done = subprocess.run(
         [*command, f"--rootdir={folder}", *options, str(folder)],
         cwd=pythons.ROOT,
-        env={name: value for name, value in os.environ.items() if name != "ALL_CASES"} | environ,
+        env={name: value for name, value in os.environ.items() if name != "ALL_CASES"}
+        | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        | environ,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -1,5 +1,6 @@
 """`make test` runs what failed once more, alone, and says at its very end which tests needed that."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ def run_pytest(folder: Path, *arguments: str) -> list[str]:
     completed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", f"--rootdir={folder}", *arguments, folder],
         cwd=ROOT,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

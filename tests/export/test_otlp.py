@@ -44,7 +44,7 @@ from thinkaloud.core.export import (
 )
 from thinkaloud.core.export.otlp import encode_request
 from thinkaloud.core.export.span_attributes import PROVIDER_NAMES
-from thinkaloud.core.export.spans import Span, TracedTurn, turn_spans, visible_content
+from thinkaloud.core.export.spans import SpanRecord, TracedTurn, turn_spans, visible_content
 from thinkaloud.importers import HistoryFile
 
 START_MS = 1_795_000_000_000
@@ -99,7 +99,7 @@ def session(events: list[Event] = RUN, *, timed: bool = True) -> SessionRecord:
 
 def spans_of(
     events: list[Event] = RUN, options: SpanOptions | None = None, *, timed: bool = True
-) -> dict[str, Span]:
+) -> dict[str, SpanRecord]:
     traced = TracedTurn(
         entries=entries_of_events(events, timed=timed),
         asked=(UserMessage(PROMPT),),
@@ -111,7 +111,7 @@ def spans_of(
     return {span.path: span for span in turn_spans(traced, options or SpanOptions())}
 
 
-def seconds(span: Span) -> tuple[float | None, ...]:
+def seconds(span: SpanRecord) -> tuple[float | None, ...]:
     return tuple(
         None if at_ms is None else (at_ms - START_MS) / 1000 for at_ms in (span.started_ms, span.ended_ms)
     )

@@ -20,11 +20,12 @@ from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
+SOME_CASES = "" if "ALL_CASES" in os.environ else "-p tests.some_cases"
 CHECK = (
     # The packages are those of this environment, which a guide does not change.
     "make --no-print-directory --old-file=.venv/.dev check",
-    # What the pages print does not depend on what a guide adds.
-    "PYTEST_ADDOPTS=\"-p no:cacheprovider -k 'not of_a_page and not an_example'\"",
+    # What the pages print depends on no guide, and the commands of a guide test the recordings that it adds.
+    f"PYTEST_ADDOPTS=\"-p no:cacheprovider {SOME_CASES} -k 'not of_a_page and not an_example'\"",
     "CHECK_ARGS=",
 )
 """`make check`, in a copy that has no environment of its own."""

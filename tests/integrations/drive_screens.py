@@ -5,6 +5,7 @@ of the table is written from what was measured. For one screen, add `-k` and its
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.integrations.drive_builds import Progress, running
 from tests.integrations.environments import ROOT, environment_of
 from tests.integrations.screen_story import COUNT_ENTRIES, ScreenStory, new_block
@@ -31,6 +32,7 @@ PICTURES = ROOT / "build/screens"
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 THOUGHT = f"I look up **the timetable** {HOSTILE}"
 ANSWER = f"The train leaves at `18:32` {HOSTILE}."
+ANYWIDGET = re.compile(r"https://[^/]+/anywidget@.*/dist/index")
 RUN_CELL = """() => { void window.jupyterapp.commands.execute("notebook:run-cell"); }"""
 KERNEL_WAITS = """() => {
   const context = window.jupyterapp?.shell?.currentWidget?.sessionContext;
@@ -43,7 +45,7 @@ pytestmark = pytest.mark.timeout(0)
 @contextmanager
 def started(screen: Screen, stream: StreamServer, folder: Path) -> Iterator[str]:
     """Start the program of a screen on a free port, in a folder of its own, and wait until it answers."""
-    python = environment_of(f".venv-screens/{screen.name.split()[0].lower()}", *screen.packages)
+    python = environment_of(environment_name(screen), *screen.packages)
     shutil.copy(PROGRAMS / screen.program, folder)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -70,6 +72,18 @@ def wait_for(port: int, server: "subprocess.Popen[str]") -> None:
     pytest.fail("the program stopped")
 
 
+def serve_anywidget(screen: Screen, context: BrowserContext) -> None:
+    """Give the page the script of anywidget, which Panel's bridge loads from a host that no test asks."""
+    path = ROOT / environment_name(screen) / "share/jupyter/nbextensions/anywidget/index.js"
+    headers = {"Access-Control-Allow-Origin": "*"}
+    context.route(ANYWIDGET, lambda route: route.fulfill(path=path, headers=headers))
+
+
+def environment_name(screen: Screen) -> str:
+    """Return the folder of a screen's environment."""
+    return f".venv-screens/{screen.name.split()[0].lower()}"
+
+
 def begin_turn(screen: Screen, page: Page, url: str) -> None:
     """Have the program of a screen show the next stream: by another visit, or by running the cell."""
     if screen.name != "JupyterLab":
@@ -89,6 +103,7 @@ def test_screen_shows_thinking(browser: Browser, screen: Screen, tmp_path: Path)
         patient_context(browser, viewport={"width": 1100, "height": 800}) as context,
     ):
         context.add_init_script(COUNT_ENTRIES)
+        serve_anywidget(screen, context)
         page = context.new_page()
         problems: list[str] = []
         page.on("pageerror", lambda error: problems.append(str(error)))
@@ -179,7 +194,7 @@ def picture(page: Page, screen: Screen, name: str) -> None:
 
 def versions(screen: Screen) -> dict[str, str]:
     """Return the versions of a screen's packages."""
-    python = ROOT / f".venv-screens/{screen.name.split()[0].lower()}/bin/python"
+    python = ROOT / environment_name(screen) / "bin/python"
     code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     output = subprocess.check_output([python, "-c", code, *screen.packages], text=True)
     return dict(zip(screen.packages, output.split(), strict=True))

@@ -20,11 +20,12 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.cli.environment import running_simulator
+from tests.integrations.environments import ROOT, environment_of
 from tests.integrations.framework_table import SERVERS_TABLE, program_of, write_row
-from tests.integrations.test_servers import ROOT, free_port, running
+from tests.integrations.screen_table import PAGES
+from tests.integrations.test_servers import free_port, running
 from tests.patience import patient_context
 
-PAGES = ROOT / "docs/integrations"
 CHECKS = ROOT / "tests/integrations/test_servers.py"
 SIMULATOR_URL = "http://127.0.0.1:8401"
 CUTS = 5
@@ -87,7 +88,8 @@ class CuttingRelay:
 @contextmanager
 def served_page(name: str, folder: Path, simulator_url: str) -> Iterator[int]:
     """Make what the page says, in a folder of its own, and start it."""
-    server, python = WEB_SERVERS[name], environment_of(name)
+    server = WEB_SERVERS[name]
+    python = environment_of(f".venv-frameworks/{name}", *server.packages, "openai")
     program = program_of(name)
     assert SIMULATOR_URL in program
     if name == "django":
@@ -100,17 +102,6 @@ def served_page(name: str, folder: Path, simulator_url: str) -> Iterator[int]:
     command = [str(python), *server.command.format(port=port).split()]
     with running(command, port, folder, {**os.environ, "PYTHONPATH": str(folder)}):
         yield port
-
-
-def environment_of(name: str) -> Path:
-    """Make the environment of a web framework at its newest version, and return its Python."""
-    uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).split()[-1]
-    folder = ROOT / ".venv-frameworks" / name
-    subprocess.check_call([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], cwd=ROOT)
-    packages = [*WEB_SERVERS[name].packages, "openai", "--editable", "."]
-    python = folder / "bin/python"
-    subprocess.check_call([uv, "pip", "install", "--quiet", "--python", python, *packages], cwd=ROOT)
-    return python
 
 
 @pytest.mark.parametrize("name", sorted(WEB_SERVERS))

@@ -24,6 +24,7 @@ from tests.integrations.framework_table import ROOT
 from tests.integrations.traced_session import THOUGHT, traced_session
 from tests.patience import PATIENCE_S, patient_context
 
+from thinkaloud.core.export.otlp import requests
 from thinkaloud.core.export.record import write_json
 
 PAGE = ROOT / "docs/integrations/telemetry.md"
@@ -51,7 +52,10 @@ _ROW = re.compile(r"^\| Phoenix \|.*\n", re.MULTILINE)
 
 def test_phoenix_shows_a_session_as_it_was(tmp_path: Path, browser: Browser) -> None:
     file = tmp_path / "session.json"
-    file.write_bytes(write_json(traced_session()))
+    session = traced_session(time.time_ns() // 1_000_000)
+    file.write_bytes(write_json(session))
+    [request] = requests(session)
+    trace = request["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
     with phoenix(tmp_path) as (url, version):
         command = [sys.executable, "-m", "thinkaloud", "export", str(file), "--send", url]
         subprocess.check_call([*command, "--content", "thoughts", "--openinference"])
@@ -60,7 +64,7 @@ def test_phoenix_shows_a_session_as_it_was(tmp_path: Path, browser: Browser) -> 
         tokens = {span["name"]: span["tokenCountTotal"] or 0 for span in spans}
         assert tokens["invoke_agent"] == 0, "the replies have the counts"
         assert any(THOUGHT in span["attributes"] for span in spans)
-        picture = open_trace(browser, url, project)
+        picture = open_trace(browser, url, project, trace)
     assert len(picture) < MAX_PICTURE_BYTES
     PICTURE.write_bytes(picture)
     write_row(version, len(spans))
@@ -153,14 +157,13 @@ def wait_for_spans(url: str, expected: list[tuple[str, str, str]]) -> tuple[str,
     raise AssertionError(f"Phoenix has {len(spans)} spans, not {len(expected)}")
 
 
-def open_trace(browser: Browser, url: str, project: str) -> bytes:
+def open_trace(browser: Browser, url: str, project: str, trace: str) -> bytes:
     """Open the trace in the page of Phoenix, and return a picture of it."""
     with patient_context(browser, viewport={"width": 1360, "height": 900}) as context:
         page = context.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{url}/projects/{project}/traces")
-        page.get_by_role("link", name="invoke_agent").first.click()
+        page.goto(f"{url}/projects/{project}/traces/{trace}")
         page.get_by_text(FIRST_REPLY).first.click()
         expect(page.get_by_text(THOUGHT).filter(visible=True).first).to_be_visible()
         expect(page.get_by_text("execute_tool get_tides").first).to_be_visible()

@@ -8,10 +8,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def environment_of(folder: str, *packages: str) -> Path:
-    """Make an environment with this project and some packages, and return its Python."""
+    """Make an environment with this project and some packages, or bring it up to date; return its Python."""
     uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).strip()
-    subprocess.check_call([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], cwd=ROOT)
+    make = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, folder]
+    subprocess.check_call(make, cwd=ROOT)
     python = ROOT / folder / "bin/python"
-    command = [uv, "pip", "install", "--quiet", "--python", str(python), *packages, "--editable", "."]
-    subprocess.check_call(command, cwd=ROOT)
+    install = [uv, "pip", "install", "--quiet", "--upgrade", "--python", str(python)]
+    subprocess.check_call([*install, *packages, "--editable", "."], cwd=ROOT)
     return python

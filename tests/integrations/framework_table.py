@@ -1,6 +1,7 @@
 """The table of frameworks in the docs: which modules it is about, its rows, and the programs of its pages."""
 
 import ast
+import fcntl
 import re
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,6 @@ from tests.integrations.screen_table import ADAPTERS, PAGES
 
 TABLE = PAGES / "frameworks.md"
 SERVERS_TABLE = PAGES / "servers.md"
-SERVER_MODULES = ("django", "fastapi", "flask")
-"""Modules of web frameworks, which have no model."""
 REQUEST_MODULE = "thinkaloud.integrations.request"
 _PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
@@ -65,11 +64,14 @@ def make_row(name: str, measured: dict[str, Any], date: str) -> str:
 
 def write_row(name: str, row: str, table: Path = TABLE) -> None:
     """Replace the row of a framework, or add it below the others."""
-    text = table.read_text("utf-8")
-    old = rows(table).get(name)
-    if old is None:
-        end = text.index("<!-- end -->")
-        text = text[:end] + row + text[end:]
-    else:
-        text = text.replace(old, row)
-    table.write_text(text, "utf-8")
+    with table.open("r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # several frameworks may be measured at the same time
+        text, old = file.read(), rows(table).get(name)
+        if old is None:
+            end = text.index("<!-- end -->")
+            text = text[:end] + row + text[end:]
+        else:
+            text = text.replace(old, row)
+        file.seek(0)
+        file.truncate()
+        file.write(text)

@@ -9,13 +9,14 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from tests.integrations.reasoning_cases import CASES, Case, serve
 
 from thinkaloud.core.canon import ProviderFault
+from thinkaloud.core.transcript.turn import SEPARATOR
 from thinkaloud.simulators import run_simulator
 
 logger = logging.getLogger(__name__)
@@ -143,6 +144,162 @@ def _seen_parts(responses: list[Any]) -> Seen:
     return Seen(texts["thinking"], texts["text"], sum(part.part_kind == "tool-call" for part in parts))
 
 
+async def openai_agents(target: Target, *, tools: bool) -> Seen:
+    """Run an agent of the OpenAI Agents SDK, or ask its model alone if there are no tools."""
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool
+    from openai import AsyncOpenAI
+
+    from thinkaloud.integrations.openai_agents import ThinkaloudAgentsModel
+
+    model: Any = OpenAIChatCompletionsModel(
+        target.model, AsyncOpenAI(base_url=target.url, api_key="any-key", max_retries=0)
+    )
+    if target.ours:
+        model = ThinkaloudAgentsModel(f"{target.provider}/{target.model}", base_url=target.url)
+    if not tools:
+        return _seen_items(await _openai_agents_output(model, target.streamed))
+    agent = Agent("Weather", model=model, tools=[function_tool(get_weather), function_tool(get_date)])
+    if target.streamed:
+        result: Any = Runner.run_streamed(agent, QUESTION)
+        async for _ in result.stream_events():
+            pass
+    else:
+        result = await Runner.run(agent, QUESTION)
+    return _seen_items([item for response in result.raw_responses for item in response.output])
+
+
+async def _openai_agents_output(model: Any, streamed: bool) -> Any:
+    from agents import ModelSettings
+    from agents.models.interface import ModelTracing
+
+    asked: Any = (None, QUESTION, ModelSettings(), [], None, [], ModelTracing.DISABLED)
+    stored = {"previous_response_id": None, "conversation_id": None, "prompt": None}
+    if not streamed:
+        return (await model.get_response(*asked, **stored)).output
+    events = [event async for event in model.stream_response(*asked, **stored)]
+    return events[-1].response.output
+
+
+def _seen_items(items: list[Any]) -> Seen:
+    thoughts = [part.text for item in items if item.type == "reasoning" for part in item.summary]
+    texts = [part.text for item in items if item.type == "message" for part in item.content]
+    return Seen("".join(thoughts), "".join(texts), sum(item.type == "function_call" for item in items))
+
+
+async def llama_index(target: Target, *, tools: bool) -> Seen:
+    """Ask LlamaIndex's LLM, or its agent for functions if there are tools."""
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.llms import ChatMessage
+    from llama_index.core.memory import Memory
+    from llama_index.llms.openai_like import OpenAILike
+
+    from thinkaloud.integrations.llama_index import ThinkaloudLLM
+
+    kind = {"is_chat_model": True, "is_function_calling_model": True}
+    model: Any = OpenAILike(model=target.model, api_base=target.url, api_key="any-key", max_retries=0, **kind)
+    if target.ours:
+        model = ThinkaloudLLM(model=f"{target.provider}/{target.model}", base_url=target.url)
+    if tools:
+        memory = Memory.from_defaults()
+        agent = FunctionAgent(llm=model, tools=[get_weather, get_date], streaming=target.streamed)
+        await agent.run(QUESTION, memory=memory)
+        replies = [message for message in await memory.aget_all() if message.role == "assistant"]
+    elif target.streamed:
+        parts = [part async for part in await model.astream_chat([ChatMessage(QUESTION)])]
+        replies = [parts[-1].message]
+    else:
+        replies = [(await model.achat([ChatMessage(QUESTION)])).message]
+    blocks = [block for reply in replies for block in reply.blocks]
+    thoughts = [block.content or "" for block in blocks if block.block_type == "thinking"]
+    texts = [block.text for block in blocks if block.block_type == "text"]
+    return Seen("".join(thoughts), "".join(texts), sum(block.block_type == "tool_call" for block in blocks))
+
+
+async def litellm(target: Target, *, tools: bool) -> Seen:
+    """Ask through LiteLLM, again with the results while there are calls."""
+    import litellm
+
+    from thinkaloud.integrations.litellm import register
+
+    register()
+    settings: dict[str, Any] = {"model": f"openai/{target.model}", "api_key": "any-key", "max_retries": 0}
+    if target.ours:
+        settings = {"model": f"thinkaloud/{target.provider}/{target.model}"}
+    settings |= {"api_base": target.url, "stream": target.streamed}
+    functions = {function.__name__: function for function in (get_weather, get_date)}
+    if tools:
+        settings["tools"] = [{"type": "function", "function": {"name": name}} for name in functions]
+    messages: list[Any] = [{"role": "user", "content": QUESTION}]
+    while True:
+        response: Any = await litellm.acompletion(messages=messages, **settings)
+        if target.streamed:
+            response = litellm.stream_chunk_builder([chunk async for chunk in response])
+        messages.append(response.choices[0].message)
+        calls = messages[-1].tool_calls or []
+        if not tools or not calls:
+            break
+        for call in calls:
+            result = functions[call.function.name](**json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    replies = [message for message in messages if message["role"] == "assistant"]
+    return Seen(
+        "".join(_joined_thoughts(reply.get("reasoning_content")) for reply in replies),
+        "".join(reply.content or "" for reply in replies),
+        sum(len(reply.tool_calls or ()) for reply in replies),
+    )
+
+
+def _joined_thoughts(text: str | None) -> str:
+    """Return what is in the one field for all thoughts, without the blank lines between them."""
+    return "".join((text or "").split(SEPARATOR))
+
+
+async def agno(target: Target, *, tools: bool) -> Seen:
+    """Run an agent of Agno, or ask its model alone if there are no tools."""
+    from agno.agent import Agent
+    from agno.models.openai.like import OpenAILike
+
+    from thinkaloud.integrations.agno import Thinkaloud
+
+    model: Any = OpenAILike(id=target.model, base_url=target.url, api_key="any-key", max_retries=0)
+    if target.ours:
+        model = Thinkaloud(id=f"{target.provider}/{target.model}", base_url=target.url)
+    if not tools:
+        replies = [await _agno_reply(model, target.streamed)]
+    else:
+        agent = Agent(model=model, tools=[get_weather, get_date], telemetry=False)
+        if target.streamed:
+            events = [event async for event in agent.arun(QUESTION, stream=True, yield_run_output=True)]
+            result: Any = events[-1]
+        else:
+            result = await agent.arun(QUESTION)
+        replies = [message for message in result.messages if message.role == "assistant"]
+    return Seen(
+        "".join(_joined_thoughts(reply.reasoning_content) for reply in replies),
+        "".join(reply.content or "" for reply in replies),
+        sum(len(reply.tool_calls or ()) for reply in replies),
+    )
+
+
+async def _agno_reply(model: Any, streamed: bool) -> Any:
+    """Return the message as Agno makes it of the response, without running the calls."""
+    from agno.metrics import MessageMetrics
+    from agno.models.base import MessageData
+    from agno.models.message import Message
+
+    reply = Message(role="assistant", metrics=MessageMetrics())
+    asked = {"messages": [Message(role="user", content=QUESTION)], "assistant_message": reply}
+    if not streamed:
+        model._populate_assistant_message(reply, await model.ainvoke(**asked))
+        return reply
+    data = MessageData()
+    async for delta in model.ainvoke_stream(**asked):
+        for _ in model._populate_stream_data(data, delta):
+            pass
+    model._populate_assistant_message_from_stream_data(reply, data)
+    return reply
+
+
 class Framework(NamedTuple):
     """A framework: the packages whose versions count, and the function that asks through it."""
 
@@ -151,7 +308,11 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = {
+    "agno": Framework(("agno", "openai"), agno),
     "langchain": Framework(("langchain", "langchain-openai", "langgraph"), langchain),
+    "litellm": Framework(("litellm", "mcp"), litellm),
+    "llama_index": Framework(("llama-index-core", "llama-index-llms-openai-like"), llama_index),
+    "openai_agents": Framework(("openai-agents", "openai"), openai_agents),
     "pydantic_ai": Framework(("pydantic-ai-slim", "openai"), pydantic_ai),
 }
 
@@ -189,9 +350,17 @@ async def raises_when_cut(framework: Framework) -> bool:
         target = Target("deepseek", "deepseek-v4-pro", server.base_url, ours=True, streamed=True)
         try:
             await framework.ask(target, tools=False)
-        except ProviderFault:
-            return True
+        except Exception as error:
+            logger.exception("A broken stream raises")
+            return any(isinstance(cause, ProviderFault) for cause in _causes(error))
     return False
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that led to it: some frameworks raise errors of their own instead."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 async def measure(name: str) -> dict[str, Any]:
@@ -208,8 +377,14 @@ async def measure(name: str) -> dict[str, Any]:
     return {"versions": versions, "results": results, "raises": await raises_when_cut(framework)}
 
 
+ENVIRONMENT = {
+    **{f"{vendor}_API_KEY": "any-key" for vendor in ("DEEPSEEK", "OPENROUTER", "MOONSHOT", "OPENAI")},
+    # What the frameworks would send to or fetch from other hosts.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "AGNO_TELEMETRY": "false",
+}
+
 if __name__ == "__main__":
-    os.environ |= {
-        f"{vendor}_API_KEY": "any-key" for vendor in ("DEEPSEEK", "OPENROUTER", "MOONSHOT", "OPENAI")
-    }
+    os.environ |= ENVIRONMENT
     print(json.dumps(asyncio.run(measure(sys.argv[1]))))

@@ -1,10 +1,11 @@
 """What is on a screen: the block in whichever frame it stands, fed by its program, and told stories."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from playwright.sync_api import Frame, Locator, Page
+from playwright.sync_api import Error, Frame, Locator, Page
 from tests.integrations.screen_stream import StreamServer
 from tests.patience import PATIENCE_S
 from tests.web.story_page import PageStory
@@ -52,8 +53,9 @@ def new_block(page: Page) -> Locator:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for frame in page.frames:
-            if frame.locator(NEW_BLOCK).count():
-                return frame.locator(NEW_BLOCK).first
+            with suppress(Error):  # a frame may go away while it is asked
+                if frame.locator(NEW_BLOCK).count():
+                    return frame.locator(NEW_BLOCK).first
         page.wait_for_timeout(50)
     raise AssertionError(f"there is no block on the page: {page.locator('body').inner_text()[:2000]}")
 

@@ -4,9 +4,10 @@ The test holds the stream, so that what is on the screen can be read between two
 the environment of their screen, which has nothing of the tests but this.
 """
 
+import asyncio
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from threading import Thread
@@ -34,6 +35,12 @@ def open_stream() -> ScreenStream:
     response = urlopen(os.environ[URL])
     settings = json.loads(response.readline())
     return ScreenStream(_entries(response), settings["policy"], settings["lang"])
+
+
+async def entries_async(stream: ScreenStream) -> AsyncIterator[Entry]:
+    """Yield the entries of a stream without stopping the event loop, for the program of an app."""
+    while (entry := await asyncio.to_thread(next, stream.entries, None)) is not None:
+        yield entry
 
 
 def _entries(response: Iterable[bytes]) -> Iterator[Entry]:

@@ -13,8 +13,8 @@ ADAPTERS = ROOT / "src/thinkaloud/integrations"
 PROGRAMS = ROOT / "tests/integrations/screens"
 PAGES = ROOT / "docs/integrations"
 TABLE = PAGES / "screens.md"
-SERVED_MODULES: tuple[str, ...] = ()
-"""Modules that bring the element to pages of your own, which are no other program's."""
+SERVED_MODULES = ("django", "fastapi", "flask")
+"""Modules that bring the element to pages of your own; the table in `servers.md` is about them."""
 COMMON_MODULES = ("chunks",)
 CHECKS = ("live", "stays open", "hostile text", "cut off")
 _USES_ELEMENT = re.compile(r"^from thinkaloud\.integrations(?:\.element)? import .*", re.MULTILINE)

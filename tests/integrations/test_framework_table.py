@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from tests.integrations.framework_table import (
-    SERVER_MODULES,
     SERVERS_TABLE,
     adapters,
     make_row,
@@ -15,6 +14,7 @@ from tests.integrations.framework_table import (
 )
 from tests.integrations.measure_framework import FRAMEWORKS, PROVIDERS
 from tests.integrations.reasoning_cases import CASES
+from tests.integrations.screen_table import SERVED_MODULES
 
 MAX_PROGRAM_LINES = 15
 
@@ -45,7 +45,7 @@ def test_row_has_a_date_and_all_cases_with_us(name: str) -> None:
     assert cells[9:] == [f"{len(PROVIDERS)} of {len(PROVIDERS)}"] * 2
 
 
-@pytest.mark.parametrize("name", [*adapters(), *SERVER_MODULES])
+@pytest.mark.parametrize("name", [*adapters(), *SERVED_MODULES])
 def test_program_is_short_and_complete(name: str) -> None:
     program = program_of(name)
     assert len(program.splitlines()) <= MAX_PROGRAM_LINES
@@ -54,7 +54,7 @@ def test_program_is_short_and_complete(name: str) -> None:
 
 
 def test_every_web_server_is_measured() -> None:
-    assert sorted(SERVER_MODULES) == sorted(rows(SERVERS_TABLE)), "run `make integrations`"
+    assert sorted(SERVED_MODULES) == sorted(rows(SERVERS_TABLE)), "run `make integrations`"
     for row in rows(SERVERS_TABLE).values():
         *_, date, checks, cuts, _ = (cell.strip() for cell in row.split("|"))
         assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", date)

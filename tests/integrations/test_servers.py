@@ -17,11 +17,11 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 import pytest
+from tests.integrations.environments import ROOT
 from tests.integrations.served_sources import WORDS
 from tests.integrations.test_live_turns import Event, last_id, parse, turn_of
 from tests.patience import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
 THOUGHT = "".join(WORDS * 4)
 SERVERS = {"fastapi": "fastapi", "django": "django", "django_asgi": "django", "flask": "flask"}
 """Each server, and the package that it is of."""

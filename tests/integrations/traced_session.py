@@ -25,7 +25,6 @@ THOUGHT = "The air alone does not tell. I need the water, and somebody who knows
 ANSWER = "Yes: the water has 22 °C. I could not check the tides, so ask at the beach."
 CHECK = "The water has 22 °C, which is warm for Lima."
 _MODEL, _DIALECT = "claude-sonnet-4-5", "anthropic_messages"
-_START_MS = 1_795_000_000_000
 _STEPS: list[tuple[int, Event]] = [
     (0, TurnStarted(_DIALECT, _MODEL)),
     (700, BlockStarted(0, Kind.REASONING)),
@@ -74,12 +73,12 @@ _STEPS: list[tuple[int, Event]] = [
 ]
 
 
-def traced_session() -> SessionRecord:
-    """Return the session."""
+def traced_session(start_ms: int = 1_795_000_000_000) -> SessionRecord:
+    """Return the session, as one that began at this time."""
     entries: list[Entry] = []
-    at_ms = _START_MS
+    at_ms = start_ms
     for seq, (later_ms, event) in enumerate(_STEPS):
         at_ms += later_ms
         entries.append(Entry(seq, event, at_ms))
-    exchange = Exchange((UserMessage(QUESTION),), tuple(entries), _MODEL, "anthropic", created_ms=_START_MS)
-    return SessionRecord("Swimming at Lima", _START_MS, (exchange,))
+    exchange = Exchange((UserMessage(QUESTION),), tuple(entries), _MODEL, "anthropic", created_ms=start_ms)
+    return SessionRecord("Swimming at Lima", start_ms, (exchange,))

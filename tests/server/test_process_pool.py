@@ -1,16 +1,24 @@
 """Processes for uploaded files and exports: bounded, fair by user, and ended with their clients."""
 
 import asyncio
-import os
 import sys
-import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 from tests.server.caller import wait_until
+from tests.server.computations import (
+    Unnamed,
+    allocate,
+    compute_forever,
+    crash,
+    fill_a_file,
+    refuse,
+    run,
+    wait_for,
+    write_forever,
+)
 
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.wire.frames import MIB
@@ -27,59 +35,8 @@ from thinkaloud.importers import DamagedFile
 
 @pytest.fixture(autouse=True)
 def importable_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let processes import the computations of this file: they do not look in the current folder."""
+    """Let processes import the computations of the tests: they do not look in the current folder."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-
-
-class Unnamed(DamagedFile):
-    """An error that is not in the table of those that pass."""
-
-
-def allocate(size: int) -> Iterator[bytes]:
-    yield str(len(bytearray(size))).encode()
-
-
-def compute_forever() -> Iterator[bytes]:
-    while True:
-        pass
-    yield b""
-
-
-def write_forever() -> Iterator[bytes]:
-    while True:
-        yield bytes(MIB)
-
-
-def fill_a_file() -> Iterator[bytes]:
-    with (Path(os.environ["TMPDIR"]) / "file").open("wb") as file:
-        for _ in range(20):
-            file.write(bytes(MIB))
-    yield b""
-
-
-def refuse(error: type[Refused]) -> Iterable[bytes]:
-    yield b"what was written before"
-    raise error("No.")
-
-
-def crash() -> Iterator[bytes]:
-    yield b""
-    raise RuntimeError("a fault")
-
-
-def wait_for(path: str) -> Iterator[bytes]:
-    Path(f"{path}.started").touch()
-    while not Path(path).exists():
-        time.sleep(0.01)
-    yield b"done"
-
-
-async def run(pool: ProcessPool, user: int, compute: Computation, *arguments: object) -> bytes:
-    with pool.admit(user) as place:
-        async with place.lock:
-            output = await place.run(compute, *arguments)
-    with output:
-        return output.read()
 
 
 @pytest.mark.parametrize(
@@ -192,7 +149,7 @@ async def test_lower_limits_of_the_operator_stay() -> None:
     """They can only be set for a whole process, so a shell runs the gateway's computation with them."""
     script = f"""
 import asyncio
-from tests.server.test_process_pool import allocate, run
+from tests.server.computations import allocate, run
 from thinkaloud.gateway.server.http.limits import ProcessLimits
 from thinkaloud.gateway.server.files.process_pool import ProcessPool
 

@@ -235,6 +235,25 @@ def test_reserved_keys_are_never_given_out_twice(tmp_path: Path) -> None:
     run_on_sqlite(scenario, tmp_path)
 
 
+def test_text_is_committed_sooner_for_a_reader_that_waits(tmp_path: Path) -> None:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        config = LogConfig(commit_interval_s=NEVER, reader_interval_s=0.001, commit_spacing_s=0)
+        async with EventLog(database, config) as log:
+            writer = log.writer(row.key, row.epoch)
+            append_all(writer, entries([*START, BlockGrew(0, "first")]))
+            await wait_until_published(log, row.key, 2)
+            reader = asyncio.create_task(wait_until_published(log, row.key, 3))
+            await asyncio.sleep(0)
+            append_all(writer, entries([BlockGrew(0, "second")], 3))
+            await reader
+            append_all(writer, entries([BlockGrew(0, "third")], 4))
+            await asyncio.sleep(0.05)
+            assert (await log.read(row.key)).last == 3, "nobody waits for it"
+
+    run_on_sqlite(scenario, tmp_path)
+
+
 def test_entries_are_committed_at_once_only_for_a_reader_that_waits(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)

@@ -88,6 +88,8 @@ class GatewayProcess:
         self._stdout = os.fdopen(os.dup(receiver.fileno()), encoding="utf-8")
         receiver.close()
         printed_url = self._stdout.readline().strip()
+        if not printed_url:
+            self._stdout.close()  # left open, it would fail another test as well
         assert printed_url, self.log_path.read_text()
         assert self.url in ("", printed_url), "it came back at another address"
         self.url = printed_url

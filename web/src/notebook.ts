@@ -130,7 +130,7 @@ class TurnView {
   }
 
   get #content(): HTMLElement | null {
-    return this.#block.shadowRoot?.querySelector<HTMLElement>(".content") ?? null;
+    return this.#block.shadowRoot?.querySelector<HTMLElement>(".body") ?? null;
   }
 
   #watchScrolling(): void {

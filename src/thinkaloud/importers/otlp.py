@@ -378,8 +378,8 @@ def _as_much(whole: SourceReply, parts: list[Part]) -> bool:
 
 
 def _with_usage(reply: SourceReply, usage: Usage) -> SourceReply:
-    told = any(isinstance(event, UsageReported) for event, _ in reply.events)
-    if told or usage == Usage():
+    reported = any(isinstance(event, UsageReported) for event, _ in reply.events)
+    if reported or usage == Usage():
         return reply
     return SourceReply((*reply.events[:-1], (UsageReported(usage), None), reply.events[-1]))
 

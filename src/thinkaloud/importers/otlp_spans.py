@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from thinkaloud.core.canon.events import MAX_NUMBER
+from thinkaloud.core.export.spans import NS_PER_MS
 from thinkaloud.importers.json_items import DamagedFile, Item
 from thinkaloud.importers.json_values import array, mapping, string
 from thinkaloud.importers.source_conversation import UnreadCounter
@@ -18,7 +19,6 @@ MAX_SPANS = 200_000
 _MAX_VALUE_DEPTH = 100
 _MAX_LIST_ITEMS = 100_000
 """Numbered attributes of one list. An index beyond it would make a list of that size."""
-_NS_PER_MS = 1_000_000
 _RESOURCES = ("resourceSpans", "resource_spans")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 
@@ -132,7 +132,7 @@ def _time_ms(value: Any) -> int | None:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value // _NS_PER_MS if 0 < value // _NS_PER_MS <= MAX_NUMBER else None
+    return value // NS_PER_MS if 0 < value // NS_PER_MS <= MAX_NUMBER else None
 
 
 def _attributes(pairs: list[Any], depth: int, unread: UnreadCounter) -> dict[str, Any]:

@@ -64,8 +64,7 @@ class ThinkaloudChat(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         request = self._request(messages, stop, kwargs, stream=False)
-        for _ in request.deltas_sync():
-            pass
+        request.whole_sync()
         return _whole(request)
 
     async def _agenerate(
@@ -76,8 +75,7 @@ class ThinkaloudChat(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         request = self._request(messages, stop, kwargs, stream=False)
-        async for _ in request.deltas():
-            pass
+        await request.whole()
         return _whole(request)
 
     def _stream(

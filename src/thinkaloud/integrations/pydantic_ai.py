@@ -56,8 +56,7 @@ class ThinkaloudModel(Model):
     ) -> Any:
         """Ask, and return the whole response."""
         request = self._request(messages, model_settings, model_request_parameters, stream=False)
-        async for _ in request.deltas():
-            pass
+        await request.whole()
         return parts.ModelResponse(
             [_part(block) for block in request.turn.own_blocks()],
             usage=_usage(request.turn.usage),

@@ -1,13 +1,11 @@
 """An app of Shiny that shows a stream to every visitor."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
-from shiny import App, Inputs, Outputs, Session, ui
+from shiny import App, Inputs, Outputs, Session, reactive, ui
 from shinywidgets import output_widget, register_widget
-from tests.integrations.screen_stream import open_stream
+from tests.integrations.screen_stream import entries_async, open_stream
 
-from thinkaloud.core.canon import Entry
 from thinkaloud.integrations.notebook import ThinkingWidget
 
 
@@ -16,13 +14,14 @@ def server(_input: Inputs, _output: Outputs, session: Session) -> None:
     stream = open_stream()
     widget = ThinkingWidget(stream.policy, stream.lang)
     register_widget("thinking", widget)
-
-    async def entries() -> AsyncIterator[Entry]:
-        while (entry := await asyncio.to_thread(next, stream.entries, None)) is not None:
-            yield entry
-
-    task = asyncio.create_task(widget.follow_async(entries()))
+    task = asyncio.create_task(widget.follow_async(entries_async(stream)))
     session.on_ended(task.cancel)
+
+    @reactive.effect
+    def send_what_is_new() -> None:
+        # Shiny sends what a widget has to say when something reactive was computed.
+        if widget.turn.live:
+            reactive.invalidate_later(0.05)
 
 
 app = App(ui.page_fluid(output_widget("thinking")), server)

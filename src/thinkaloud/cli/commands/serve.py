@@ -96,18 +96,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help="delete the timing of turns, which replays use, after DAYS (default: never)",
     )
-    add_option(
-        "--trace-content",
-        choices=tuple(content.value for content in SpanContent if content is not SpanContent.SEALS),
-        default=SpanContent.NONE.value,
-        help="what the spans of running turns hold of their texts, if the process uses OpenTelemetry: "
-        "messages without thoughts, or thoughts as well (default: none)",
-    )
-    add_option(
-        "--trace-openinference",
-        action="store_true",
-        help="name everything in the spans of running turns as OpenInference does, too",
-    )
+    _add_trace_options(parser)
     parser.set_defaults(run=run_serve)
 
 
@@ -138,6 +127,22 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         choices=("normal", "full"),
         default="normal",
         help="full: wait for the disk at each commit, so that a power cut loses nothing (default: normal)",
+    )
+
+
+def _add_trace_options(parser: argparse.ArgumentParser) -> None:
+    add_option = parser.add_argument
+    add_option(
+        "--trace-content",
+        choices=tuple(content.value for content in SpanContent if content is not SpanContent.SEALS),
+        default=SpanContent.NONE.value,
+        help="what the spans of running turns hold of their texts, if the process uses OpenTelemetry: "
+        "messages without thoughts, or thoughts as well (default: none)",
+    )
+    add_option(
+        "--trace-openinference",
+        action="store_true",
+        help="name everything in the spans of running turns as OpenInference does, too",
     )
 
 

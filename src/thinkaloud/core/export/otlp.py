@@ -16,7 +16,7 @@ from msgspec import UNSET
 from thinkaloud.core.canon import Refused
 from thinkaloud.core.export.record import Exchange, SessionRecord, turns_of
 from thinkaloud.core.export.span_attributes import SpanContent, Value, json_text
-from thinkaloud.core.export.spans import Span, SpanOptions, TracedTurn, turn_spans
+from thinkaloud.core.export.spans import NS_PER_MS, SpanOptions, SpanRecord, TracedTurn, turn_spans
 
 SCOPE = "thinkaloud"
 """The name of the instrumentation scope: who wrote the spans."""
@@ -26,7 +26,6 @@ TITLE = "thinkaloud.session.title"
 FOLLOWS = "thinkaloud.follows"
 """The id of the trace whose turn this one follows; missing for a first one."""
 _STATUS_ERROR = 2
-_NS_PER_MS = 1_000_000
 
 
 class TraceIds(msgspec.Struct, frozen=True):
@@ -121,7 +120,7 @@ def _root_attributes(
     return attributes
 
 
-def _request(trace: str, spans: list[Span]) -> dict[str, Any]:
+def _request(trace: str, spans: list[SpanRecord]) -> dict[str, Any]:
     resource = {"service.name": SCOPE}
     scope_spans = {"scope": {"name": SCOPE}, "spans": [_json_span(trace, span) for span in spans]}
     return {
@@ -131,13 +130,13 @@ def _request(trace: str, spans: list[Span]) -> dict[str, Any]:
     }
 
 
-def _json_span(trace: str, span: Span) -> dict[str, Any]:
+def _json_span(trace: str, span: SpanRecord) -> dict[str, Any]:
     fields: dict[str, Any] = {"traceId": trace, "spanId": span_id(trace, span.path)}
     if span.parent:
         fields["parentSpanId"] = span_id(trace, span.parent)
     fields |= {"name": span.name, "kind": int(span.kind)}
     times = (("startTimeUnixNano", span.started_ms), ("endTimeUnixNano", span.ended_ms))
-    fields |= {name: str(at_ms * _NS_PER_MS) for name, at_ms in times if at_ms is not None}
+    fields |= {name: str(at_ms * NS_PER_MS) for name, at_ms in times if at_ms is not None}
     fields["attributes"] = _json_attributes(span.attributes)
     if span.error:
         fields["status"] = {"code": _STATUS_ERROR}

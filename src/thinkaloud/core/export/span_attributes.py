@@ -1,12 +1,9 @@
 """The names under which a trace tells what happened, in two vocabularies, and messages in their form.
 
-The GenAI semantic conventions of OpenTelemetry: github.com/open-telemetry/semantic-conventions-genai, files
-`client-inference.md`, `gen-ai-agent-spans.md`, `gen-ai-spans.md` and `models.py`, read on 2026-11-18. They
-are in development and names change: `gen_ai.system` became `gen_ai.provider.name`, `cache_creation` became
-`cache_write`, and a message has no `finish_reason` any more.
-
-OpenInference, which Phoenix reads: github.com/Arize-ai/openinference, folder `spec`, 2026-08-21. It alone has
-names for seals.
+Those of OpenTelemetry: github.com/open-telemetry/semantic-conventions-genai, `client-inference.md`,
+`gen-ai-agent-spans.md`, `gen-ai-spans.md` and `models.py`, read on 2026-11-18. They are in development:
+`gen_ai.system` became `gen_ai.provider.name`, `cache_creation` became `cache_write`. OpenInference, which
+Phoenix reads: github.com/Arize-ai/openinference, folder `spec`, of 2026-08-21. It alone has names for seals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -112,12 +109,13 @@ def usage_attributes(usage: Usage, *, openinference: bool) -> Attributes:
 
 def asked_messages(asked: Iterable[UserMessage | ToolMessage]) -> Messages:
     """Return prompts and results as messages."""
-    return [
-        result_message(message.call_id, message.result)
-        if isinstance(message, ToolMessage)
-        else _user_message(message)
-        for message in asked
-    ]
+    messages: Messages = []
+    for message in asked:
+        if isinstance(message, ToolMessage):
+            messages.append(result_message(message.call_id, message.result))
+        else:
+            messages.append(_user_message(message))
+    return messages
 
 
 def result_message(call_id: str, result: str) -> dict[str, Any]:

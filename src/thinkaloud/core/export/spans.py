@@ -40,6 +40,7 @@ from thinkaloud.core.transcript import CALL_KINDS, Block, Ending, Reply, Turn, f
 _FAILED_ENDINGS = (Ending.FAILED, Ending.CUT_OFF)
 _DATES_MS = range(10**11, 10**13)
 """From 1973 to 2286. Other times count from another moment than 1970, so they are no dates."""
+NS_PER_MS = 1_000_000
 TURN = "turn"
 """The path of the span of the turn itself."""
 
@@ -71,7 +72,7 @@ class TracedTurn(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str = ""
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class SpanRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One span. `path` tells it from the others of its turn, and stays the same whenever it is made."""
 
     path: str
@@ -86,7 +87,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     """The class of the error that it ended with; empty for none."""
 
 
-def turn_spans(traced: TracedTurn, options: SpanOptions) -> list[Span]:
+def turn_spans(traced: TracedTurn, options: SpanOptions) -> list[SpanRecord]:
     """Return the spans of a turn, each after the one that it is part of."""
     return list(_SpanBuilder(traced, options).spans())
 
@@ -121,7 +122,7 @@ class _SpanBuilder:
         self._run_ms = _run_times(traced.entries)
         self._reply_calls = {number for reply in self._turn.replies for number in reply.calls}
 
-    def spans(self) -> Iterator[Span]:
+    def spans(self) -> Iterator[SpanRecord]:
         """Yield the span of the turn, then those of its parts."""
         turn, traced = self._turn, self._traced
         messages = asked_messages(traced.asked)
@@ -133,7 +134,7 @@ class _SpanBuilder:
         outcome = turn.outcome
         failed = outcome is not None and outcome.ending in _FAILED_ENDINGS
         yield self._span(
-            Span(
+            SpanRecord(
                 path=TURN,
                 name=f"invoke_agent {traced.agent_name}".strip(),
                 started_ms=turn.started_ms,
@@ -144,7 +145,7 @@ class _SpanBuilder:
         )
         yield from self._replies(_Caller(None, TURN, messages, turn.started_ms, turn.ended_ms))
 
-    def _replies(self, caller: _Caller) -> Iterator[Span]:
+    def _replies(self, caller: _Caller) -> Iterator[SpanRecord]:
         """Yield the replies of a caller, each followed by its tools and assistants."""
         messages, started_ms = caller.messages, caller.started_ms
         for number, step in enumerate(self._steps.get(caller.number, ())):
@@ -161,7 +162,7 @@ class _SpanBuilder:
 
     def _reply(
         self, path: str, caller: _Caller, step: _Step, messages: Messages, started_ms: int | None
-    ) -> Span:
+    ) -> SpanRecord:
         traced, reply = self._traced, step.reply or self._last_reply(caller)
         provider = reply.provider or traced.provider
         finish = FINISH_REASONS.get(reply.finish, reply.said)
@@ -191,7 +192,7 @@ class _SpanBuilder:
                 attributes |= openinference_answer("llm.output_messages", step.blocks, self._content)
         model = attributes["gen_ai.request.model"] or reply.model
         return self._span(
-            Span(
+            SpanRecord(
                 path=path,
                 parent=caller.path,
                 name=f"chat {model}".strip(),
@@ -209,10 +210,12 @@ class _SpanBuilder:
         if caller.number is not None or turn.replies:
             return Reply(Finish.CANCELLED)
         end = self._traced.entries[-1].event if self._traced.entries else None
-        finish, said = (end.finish, end.said) if isinstance(end, TurnEnded) else (Finish.UNKNOWN, "")
+        known = Reply(usage=turn.usage, model=turn.model)
+        if isinstance(end, TurnEnded):
+            return msgspec.structs.replace(known, finish=end.finish, said=end.said)
         if isinstance(end, TurnFailed):
-            finish = Finish.CANCELLED
-        return Reply(finish, said, usage=turn.usage, model=turn.model)
+            return msgspec.structs.replace(known, finish=Finish.CANCELLED)
+        return known
 
     def _error(self, caller: _Caller, step: _Step) -> str:
         outcome = self._turn.outcome
@@ -220,7 +223,7 @@ class _SpanBuilder:
             return ""
         return outcome.cause or outcome.ending if outcome.ending in _FAILED_ENDINGS else ""
 
-    def _call(self, parent: str, caller: _Caller, block: Block) -> Iterator[Span]:
+    def _call(self, parent: str, caller: _Caller, block: Block) -> Iterator[SpanRecord]:
         """Yield the span of a tool, or those of an assistant. A call that nobody ran has none."""
         path = f"{caller.path}/call.{block.number}"
         left_to_program = block.number in self._reply_calls
@@ -228,7 +231,7 @@ class _SpanBuilder:
         if block.kind is Kind.ASSISTANT_CALL:
             asked = asked_messages([UserMessage(block.text)])
             yield self._span(
-                Span(
+                SpanRecord(
                     path=path,
                     parent=parent,
                     name=f"invoke_agent {block.name}".strip(),
@@ -244,7 +247,7 @@ class _SpanBuilder:
             yield from self._replies(_Caller(block.number, path, asked, started_ms, block.ended_ms))
         elif block.result is not None or block.error:
             yield self._span(
-                Span(
+                SpanRecord(
                     path=path,
                     parent=parent,
                     name=f"execute_tool {block.name}".strip(),
@@ -289,7 +292,7 @@ class _SpanBuilder:
                 attributes |= {"input.value": block.text, "output.value": result}
         return attributes
 
-    def _span(self, span: Span) -> Span:
+    def _span(self, span: SpanRecord) -> SpanRecord:
         """Return a span with what all of them have, and without what is not known."""
         attributes = span.attributes | {
             "gen_ai.conversation.id": self._traced.conversation,

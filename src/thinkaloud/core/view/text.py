@@ -221,7 +221,8 @@ _FENCE_START = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 
 
 _JSON_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^"{}\[\],:]+')
-_SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which no text that is sent may have."""
 
 
 def json_fields(text: str) -> list[str] | None:
@@ -245,7 +246,7 @@ def json_fields(text: str) -> list[str] | None:
         elif depth:
             value += token
         depth += (token in "{[") - (token in "}]")
-    return None if any(map(_SURROGATES.search, fields)) else fields
+    return None if any(map(SURROGATES.search, fields)) else fields
 
 
 def _is_json(text: str) -> bool:

@@ -4,11 +4,11 @@ Text from a model passes through `screen_text` or `screen_line` before it is giv
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 
 import flet as ft
 
+from thinkaloud.core.view.text import SURROGATES
 from thinkaloud.surfaces.flutter.page_tasks import FRAME_S, find_page, has_browser, start_task
 from thinkaloud.surfaces.terminal import clean
 
@@ -17,12 +17,10 @@ END_DISTANCE = 24
 NOTICE_S = 6.0
 NOTICE_LINES = 5
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
 
 def screen_text(text: str) -> str:
     """Return a text without control characters; half a character, which cannot be sent, becomes �."""
-    return _LONE_SURROGATE.sub("\ufffd", clean(text))
+    return SURROGATES.sub("\ufffd", clean(text))
 
 
 def screen_line(text: str) -> str:

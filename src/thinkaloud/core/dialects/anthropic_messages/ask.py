@@ -40,7 +40,7 @@ from thinkaloud.core.dialects.request import (
     verbatim_message,
 )
 
-_CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
+CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
 _IMAGE_FORMATS = ("jpeg", "png", "gif", "webp")
 _TOOL_CHOICES = {TOOL_CHOICE_AUTO: "auto", TOOL_CHOICE_NONE: "none", TOOL_CHOICE_REQUIRED: "any"}
 _VERSION = "2023-06-01"
@@ -82,7 +82,7 @@ _VALUE_PATHS = {name: path for name, path in PARAMETER_PATHS.items() if name not
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
     messages = alternate_roles(
-        join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+        join_user_messages(fit_call_ids(request.messages, CALL_ID_RULE)),
         _assistant_message,
         _user_content,
         "content",

@@ -17,6 +17,7 @@ from thinkaloud.core.canon.requests import (
 from thinkaloud.core.catalog.rows import Route
 from thinkaloud.core.dialects.anthropic_messages.ask import (
     BINDING_PATH,
+    CALL_ID_RULE,
     betas_for,
     mismatch_behavior,
     output_format,
@@ -24,7 +25,6 @@ from thinkaloud.core.dialects.anthropic_messages.ask import (
 from thinkaloud.core.dialects.bedrock_converse.read import NAME
 from thinkaloud.core.dialects.message import (
     EARLIER_LEFT_OUT,
-    CallIdRule,
     alternate_roles,
     fit_call_ids,
     join_user_messages,
@@ -50,7 +50,6 @@ from thinkaloud.core.dialects.request import (
     verbatim_message,
 )
 
-_CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
 _IMAGE_FORMATS = ("png", "jpeg", "gif", "webp")
 _TOOL_CHOICES: dict[str, JsonDict] = {TOOL_CHOICE_AUTO: {"auto": {}}, TOOL_CHOICE_REQUIRED: {"any": {}}}
 _CACHE_POINT: JsonDict = {"cachePoint": {"type": "default"}}
@@ -65,7 +64,7 @@ PARAMETER_PATHS = {
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
     messages = alternate_roles(
-        join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+        join_user_messages(fit_call_ids(request.messages, CALL_ID_RULE)),
         _assistant_message,
         _user_content,
         "content",

@@ -194,7 +194,9 @@ class Reader:
             self._emit_reasoning(text, Provenance.UNKNOWN)
         else:
             for text in texts:
-                self._read_message(Message(**{field: text}))
+                message = Message()
+                setattr(message, field, text)
+                self._read_message(message)
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""

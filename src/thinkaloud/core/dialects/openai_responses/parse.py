@@ -231,7 +231,7 @@ def _part_text(part: _Part) -> str:
 def _images(content: _Content) -> list[Image]:
     if not isinstance(content, list):
         return []
-    return [image_from_url(part.image_url) for part in content if part.image_url]
+    return [image_from_url(part.image_url or "") for part in content if part.type == "input_image"]
 
 
 def _tool_choice(choice: Any) -> str:

@@ -11,6 +11,7 @@ from thinkaloud.client.connections import connect_all, local_providers
 from thinkaloud.client.prepared_request import has_key
 from thinkaloud.core.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.gateway.server.http.route import RouteRequest
+from thinkaloud.gateway.server.schemas import body_of
 from thinkaloud.gateway.server.schemas.models import ModelBody, ModelList, ProviderBody
 
 
@@ -37,24 +38,14 @@ def _build_list(catalog: Catalog, answers: dict[str, bool], today: str) -> Model
 
 
 def _model_body(listed_model: ModelListing, catalog: Catalog, keys_present: dict[str, bool]) -> ModelBody:
-    return ModelBody(
-        id=listed_model.id,
-        providers=listed_model.providers,
-        with_thinking=listed_model.with_thinking,
+    return body_of(
+        ModelBody,
+        listed_model,
         has_key=any(keys_present[name] for name in listed_model.providers),
         local=bool(listed_model.providers)
         and all(catalog.providers[name].local for name in listed_model.providers),
-        thinking=listed_model.thinking,
         thinking_toggle=listed_model.thinking is not ThinkingSupport.NONE,
         reason=_reason(listed_model),
-        on_by_default=listed_model.on_by_default,
-        control=listed_model.control,
-        efforts=listed_model.efforts,
-        can_be_off=listed_model.can_be_off,
-        visible=listed_model.visible,
-        inputs=listed_model.inputs,
-        as_of=listed_model.as_of,
-        source=listed_model.source,
     )
 
 

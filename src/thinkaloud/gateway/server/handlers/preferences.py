@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from thinkaloud.core.canon import UnknownLocale
 from thinkaloud.core.view import LOCALES, read_policy
 from thinkaloud.gateway.server.http.route import RouteRequest
+from thinkaloud.gateway.server.schemas import body_of
 from thinkaloud.gateway.server.schemas.sessions import NewPreferences, WorkspaceBody, WorkspaceList
 from thinkaloud.gateway.store.queries import users
 from thinkaloud.gateway.store.rows import Preferences
@@ -26,15 +27,8 @@ async def replace(request: RouteRequest) -> Preferences:
             language=repr(body.language),
             locales=", ".join(LOCALES),
         )
-    new_preferences = Preferences(
-        display=read_policy(msgspec.to_builtins(body.display)),
-        language=body.language,
-        context_mode=body.context_mode,
-        render=body.render,
-        expand_key=body.expand_key,
-        model=body.model,
-        thinking=body.thinking,
-    )
+    display = read_policy(msgspec.to_builtins(body.display))
+    new_preferences = body_of(Preferences, body, display=display)
     gateway, now_ms = request.gateway, request.gateway.now_ms()
 
     def save(conn: Connection) -> Preferences:

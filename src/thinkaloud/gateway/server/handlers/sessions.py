@@ -8,6 +8,7 @@ from thinkaloud.core.canon import Refused
 from thinkaloud.core.transcript import Block
 from thinkaloud.gateway.server.http.errors import Forbidden, NotFound
 from thinkaloud.gateway.server.http.route import RouteRequest, RouteResponse
+from thinkaloud.gateway.server.schemas import body_of
 from thinkaloud.gateway.server.schemas.sessions import (
     SEARCH_SCOPES,
     BlockBody,
@@ -42,33 +43,12 @@ PAGE_CHARS = 4 * 1024 * 1024
 
 def session_body(session: Session) -> SessionBody:
     """Return the response body of a session."""
-    return SessionBody(
-        id=session.id,
-        title=session.title,
-        titled_by=session.titled_by,
-        agent=session.agent,
-        model=session.model,
-        created_ms=session.created_ms,
-        updated_ms=session.updated_ms,
-        client=session.client,
-        pinned=session.pinned,
-        parent=session.parent,
-    )
+    return body_of(SessionBody, session)
 
 
 def turn_summary(row: TurnRow, session_id: str) -> TurnSummary:
     """Return the summary of a turn."""
-    return TurnSummary(
-        id=row.id,
-        session=session_id,
-        state=row.state,
-        agent=row.agent,
-        model=row.model,
-        provider=row.provider,
-        created_ms=row.created_ms,
-        ended_ms=row.ended_ms,
-        events=f"/api/turns/{row.id}/events",
-    )
+    return body_of(TurnSummary, row, session=session_id, events=f"/api/turns/{row.id}/events")
 
 
 def request_session(request: RouteRequest) -> Session:
@@ -248,53 +228,24 @@ def message_body(
 ) -> MessageBody:
     """Return the response body of a message, with thinking in a separate field (R053)."""
     images, files = attached_to(message)
-    return MessageBody(
+    return body_of(
+        MessageBody,
+        message,
         turn=row.id,
         state=row.state,
         versions=versions,
         agent=row.agent,
         agent_name=agent_name,
-        role=message.role,
-        content=message.content,
-        thinking=message.thinking,
+        provider=row.provider,
         images=images,
         files=files,
-        call_id=message.call_id,
-        name=message.name,
-        failed=message.failed,
-        model=message.model,
-        provider=row.provider,
-        outcome=message.outcome,
-        usage=message.usage,
-        stamps=message.stamps,
-        summary=message.summary,
-        notices=message.notices,
         parts=() if entries else tuple(map(_block_body, message.parts)),
         entries=message_entries(message) if entries else (),
     )
 
 
 def _block_body(block: Block) -> BlockBody:
-    return BlockBody(
-        number=block.number,
-        kind=block.kind,
-        text=block.text,
-        name=block.name,
-        call_id=block.call_id,
-        assistant_id=block.assistant_id,
-        parent=block.parent,
-        provenance=block.provenance,
-        status=block.status,
-        sealed=tuple(seal.form for seal in block.seals),
-        result=block.result,
-        error=block.error,
-        images=block.images,
-        started_ms=block.started_ms,
-        ended_ms=block.ended_ms,
-        approval=block.approval,
-        settled_by=block.settled_by,
-        description=block.description,
-    )
+    return body_of(BlockBody, block, sealed=tuple(seal.form for seal in block.seals))
 
 
 def agent_exists(conn: Connection, request: RouteRequest, agent_id: str) -> bool:

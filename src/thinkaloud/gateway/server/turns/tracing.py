@@ -18,9 +18,10 @@ from thinkaloud.core.canon.requests import ToolMessage, UserMessage
 from thinkaloud.core.export.otlp import SCOPE
 from thinkaloud.core.export.span_attributes import SpanContent
 from thinkaloud.core.export.spans import (
-    Span,
+    NS_PER_MS,
     SpanKind,
     SpanOptions,
+    SpanRecord,
     TracedTurn,
     turn_spans,
     visible_content,
@@ -31,8 +32,6 @@ from thinkaloud.gateway.store.rows import Owner, ThinkingShown, TurnRow
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span as OpenSpan
-
-_NS_PER_MS = 1_000_000
 
 
 TraceReader = Callable[[TracedTurn, SpanOptions], Awaitable[tuple[TracedTurn, SpanOptions]]]
@@ -113,7 +112,7 @@ class _SpanRecorder:
             if part.parent in contexts and part.started_ms is not None:
                 contexts[part.path] = self._record_part(part, part.started_ms, contexts[part.parent])
 
-    def _record_part(self, part: Span, started_ms: int, parent: Any) -> Any:
+    def _record_part(self, part: SpanRecord, started_ms: int, parent: Any) -> Any:
         """Add a span that has ended; return the context of those below it."""
         kind = self._trace.SpanKind.CLIENT if part.kind is SpanKind.CLIENT else self._trace.SpanKind.INTERNAL
         ended_ms = started_ms if part.ended_ms is None else part.ended_ms
@@ -122,10 +121,10 @@ class _SpanRecorder:
             context=parent,
             kind=kind,
             attributes=part.attributes,
-            start_time=started_ms * _NS_PER_MS,
+            start_time=started_ms * NS_PER_MS,
         )
         self.record_error(span, part.error)
-        span.end(ended_ms * _NS_PER_MS)
+        span.end(ended_ms * NS_PER_MS)
         return self._trace.set_span_in_context(span)
 
     def record_error(self, span: "OpenSpan", error: str) -> None:
