@@ -1,21 +1,20 @@
-"""Apps of Streamlit, Gradio, Chainlit and NiceGUI at their newest version: `make integrations`.
+"""Apps of Streamlit and Gradio at their newest version: `make integrations`.
 
 The program of a page is run as it is, against a simulator. What only apps have is tried with the programs of
-`screens/`: what a person stops, what is drawn again, how much a delta costs, and how it looks.
+`screens/`: what a person stops, what is drawn again, and how much a delta costs.
 """
 
 import os
-import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.integrations.drive_builds import running
-from tests.integrations.drive_screens import PICTURES, started, wait_for
+from tests.integrations.drive_screens import started, wait_for
 from tests.integrations.environments import ROOT
 from tests.integrations.screen_story import COUNT_ENTRIES, new_block
 from tests.integrations.screen_stream import StreamServer
@@ -50,8 +49,6 @@ class App(NamedTuple):
 APPS = {
     "Streamlit": App("textarea", "[data-testid=stStatusWidget] button, button:has-text('Stop')"),
     "Gradio": App("textarea", "button.stop-button"),
-    "Chainlit": App("#chat-input", "#stop-button"),
-    "NiceGUI": App("input", "button"),
 }
 SCREENS_OF_APPS = [screen for screen in SCREENS if screen.name in APPS]
 
@@ -145,7 +142,7 @@ def test_what_is_stopped_keeps_its_text_and_says_so(visit: Visit) -> None:
     block = visit.begin()
     expect(block.locator(".summary .preview")).to_contain_text("the timetable")
     visit.page.locator(APPS[visit.screen.name].stop).first.click()
-    if visit.screen.name in ("Chainlit", "NiceGUI", "Streamlit"):
+    if visit.screen.name == "Streamlit":
         visit.stream.send(
             [BlockGrew(0, " And more.")], 2_000
         )  # a program notices with the next piece at last
@@ -209,35 +206,3 @@ def bytes_of_deltas(visit: Visit, block: Locator, received: list[int]) -> int:
             "([node, seq]) => node.newestSeq >= seq", arg=[block.element_handle(), seq]
         )
     return sum(received)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 800, 1366])
-def test_it_fits_its_page(visit: Visit, width: int, scheme: Literal["light", "dark"]) -> None:
-    """The pictures in `build/screens` are for a person to look at."""
-    visit.page.set_viewport_size({"width": width, "height": 700})
-    visit.page.emulate_media(color_scheme=scheme)
-    block = visit.begin()
-    block.locator("summary.summary").click()
-    answer = BlockGrew(1, "At **18:32**.\n\n- Platform 4\n- On time")
-    end: list[Event] = [BlockEnded(0), BlockStarted(1, Kind.TEXT), answer, TurnEnded(Finish.STOP)]
-    visit.stream.send(end, 5_200)
-    visit.stream.end()
-    expect(visit.page.get_by_text("Platform 4").last).to_be_visible()
-    expect(block).to_have_attribute("status", "done")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    visit.page.screenshot(path=PICTURES / f"{visit.screen.name}-{width}-{scheme}.png")
-    box = block.bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
-    colors = block.evaluate(
-        "node => [node.shadowRoot.querySelector('.label'), document.body].map(one => getComputedStyle(one))"
-        ".map((style, n) => n ? style.backgroundColor : style.color)"
-    )
-    assert brightness(colors[0]) != brightness(colors[1]), colors
-
-
-def brightness(color: str) -> bool:
-    """Return whether a color is light."""
-    return sum(map(float, re.findall(r"[\d.]+", color)[:3])) > 380

@@ -20,7 +20,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, expect
-from tests.integrations.environments import ROOT
+from tests.integrations.environments import ROOT, environment_of
 from tests.integrations.traced_session import THOUGHT, traced_session
 from tests.patience import PATIENCE_S, patient_context
 
@@ -31,7 +31,7 @@ PAGE = ROOT / "docs/integrations/telemetry.md"
 PICTURE = ROOT / "docs/pictures/telemetry.png"
 MAX_PICTURE_BYTES = 200_000
 FIRST_REPLY = "chat claude-sonnet-4-5"
-START_S = 300
+START_S = 600
 """Phoenix makes its database at its first start, which takes a minute on a busy machine."""
 QUIET = {"PHOENIX_TELEMETRY_ENABLED": "false", "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false"}
 """Phoenix loads nothing from other hosts and counts no use: its documented variables."""
@@ -73,23 +73,7 @@ def test_phoenix_shows_a_session_as_it_was(tmp_path: Path, browser: Browser) -> 
 @contextmanager
 def phoenix(folder: Path) -> Iterator[tuple[str, str]]:
     """Install and run Phoenix; yield its address and version."""
-    uv = subprocess.check_output([ROOT / "scripts/uv"], cwd=ROOT, text=True).strip()
-    environment = ROOT / ".venv-phoenix"
-    subprocess.check_call(
-        [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, environment], cwd=ROOT
-    )
-    python = environment / "bin/python"
-    install: list[str | Path] = [
-        uv,
-        "pip",
-        "install",
-        "--quiet",
-        "--upgrade",
-        "--python",
-        python,
-        "arize-phoenix",
-    ]
-    subprocess.check_call(install, cwd=ROOT)
+    python = environment_of(".venv-phoenix", "arize-phoenix")
     version = subprocess.check_output(
         [python, "-c", "from importlib.metadata import version; print(version('arize-phoenix'))"], text=True
     )

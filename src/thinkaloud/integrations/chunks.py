@@ -46,7 +46,7 @@ globalThis.thinkingTurns ??= (() => {
       const turn = turns.get(name);
       if (!turn || turn.over) return;
       turn.over = true;
-      turn.block.feed({ type: "turn.ended", finish: "cancelled" });
+      turn.block.setAttribute("status", "aborted");
     },
     async feed(chunk) {
       await customElements.whenDefined("thinking-block");
