@@ -158,10 +158,13 @@ def test_a_saved_notebook_has_html_without_a_widget() -> None:
 def test_the_program_of_the_page_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    widgets = []
-    monkeypatch.setattr(
-        notebook, "ThinkingWidget", lambda *given: widgets.append(ThinkingWidget(*given)) or widgets[-1]
-    )
+    widgets: list[ThinkingWidget] = []
+
+    def make_widget(*arguments: Any) -> ThinkingWidget:
+        widgets.append(ThinkingWidget(*arguments))
+        return widgets[-1]
+
+    monkeypatch.setattr(notebook, "ThinkingWidget", make_widget)
 
     async def run() -> None:
         async with run_simulator("deepseek", script=[{"thinking": "Trial.", "text": "Yes."}]) as server:

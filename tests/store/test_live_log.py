@@ -22,6 +22,7 @@ def commit(live: LiveLog, lines: list[bytes], *, cached_bytes: int) -> None:
 @given(COMMITS, st.sampled_from((10, 5_000, 1_000_000)))
 def test_lines_that_are_cached_are_the_newest_of_the_log(sizes: list[list[int]], cached_bytes: int) -> None:
     live, lines = LiveLog(1, 0), list[bytes]()
+    new: list[bytes] = []
     for commit_sizes in sizes:
         new = [b"%d" % (len(lines) + index) + b"-" * size for index, size in enumerate(commit_sizes)]
         commit(live, new, cached_bytes=cached_bytes)
