@@ -342,6 +342,11 @@ def test_image_in_a_tool_result_is_kept(dialect: str) -> None:
         ("openai_chat", {"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "not supported"),
         ("openai_responses", {"background": True}, "`background`"),
         ("openai_responses", {"input": [{"type": "computer_call"}]}, "cannot be used"),
+        (
+            "openai_responses",
+            {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "f1"}]}]},
+            "not a data URL",
+        ),
         ("anthropic_messages", {"messages": [{"role": "user", "content": [{"type": "x"}]}]}, "not supported"),
         ("ui_message_stream", {"messages": [{"role": "data", "parts": []}]}, "Unknown role"),
         ("ag_ui", {"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "not supported"),

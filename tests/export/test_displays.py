@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from thinkaloud import Turn, print_thinking, read
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind
+from thinkaloud.core.transcript import apply
 
 ATTACK = "<script>alert(1)</script></pre></details><img src=x onerror=alert(1)> \x1b[31m"
 MESSAGE = {
@@ -66,6 +68,14 @@ def test_rich_shows_the_turn_without_escape_sequences(turn: Turn) -> None:
     assert "Think <script>" in output.getvalue()
     assert "Answer <script>" in output.getvalue()
     assert "\x1b" not in output.getvalue()
+
+
+def test_header_of_a_thought_says_its_duration_once() -> None:
+    turn = Turn()
+    times_ms = {BlockStarted(0, Kind.REASONING): 1_000, BlockGrew(0, "Look."): 1_000, BlockEnded(0): 5_200}
+    for seq, (event, at_ms) in enumerate(times_ms.items()):
+        apply(turn, Entry(seq, event, at_ms))
+    assert turn._repr_html_().count("4.2s") == 1
 
 
 def test_a_failed_turn_says_so() -> None:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.integrations.environments import ROOT
 from tests.integrations.framework_table import (
     SERVERS_TABLE,
     adapters,
@@ -69,3 +70,19 @@ def test_row_counts_what_is_right() -> None:
     row = make_row("langchain", measured, "2026-01-02")
     assert row.startswith("| [LangChain and LangGraph](langchain.md) | langchain 1.0 | 2026-01-02 | 1 of 2 |")
     assert row.count("1 of 1") == 4
+
+
+@pytest.mark.parametrize("name", adapters())
+def test_readme_says_the_lower_counts_of_the_table(name: str) -> None:
+    title, _, _, *counts = [cell.strip() for cell in rows()[name].split("|")[1:-1]]
+    cells = {
+        who: f"{min(counts[at : at + 2], key=_right)}, {min(counts[at + 4 : at + 6], key=_right)}"
+        for who, at in (("own", 0), ("ours", 2))
+    }
+    link = title.replace("(", "(docs/integrations/")
+    row = f"| {link} | {cells['own']} | {cells['ours']} |\n"
+    assert row in (ROOT / "README.md").read_text("utf-8")
+
+
+def _right(count: str) -> int:
+    return int(count.partition(" ")[0])

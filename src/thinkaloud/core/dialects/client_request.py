@@ -201,12 +201,11 @@ def _has_effect(name: str, value: bytes) -> bool:
 
 
 def image_from_url(url: str) -> Image:
-    """Return the image in a data URL. The gateway fetches no images from other hosts."""
+    """Return the image in a data URL. Nothing is fetched from other hosts."""
     head, comma, data = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         raise Refused(
-            "The image {url} is not a data URL. The gateway fetches no images; send it as "
-            "`data:image/png;base64,…`.",
+            "The image {url} is not a data URL. No image is fetched; send it as `data:image/png;base64,…`.",
             url=repr(url[:60]),
         )
     return checked_image(head.removeprefix("data:").removesuffix(";base64"), data)

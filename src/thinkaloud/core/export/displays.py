@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from thinkaloud.core.canon import Kind
 from thinkaloud.core.export.markdown_format import TextForm, format_text, readable
 from thinkaloud.core.transcript import Block, Turn
-from thinkaloud.core.view import Words, notice, view
+from thinkaloud.core.view import ThinkingState, Words, notice, view
 from thinkaloud.core.view.labels import TOOL_ICON, call_name
 from thinkaloud.core.view.text import one_line
 from thinkaloud.core.view.thinking import thought_text
@@ -39,7 +39,9 @@ def _parts(turn: Turn) -> Iterator[_Part]:
                 yield _Part(block.text)
         elif block.kind is Kind.REASONING:
             if label := labels.get(block.number):
-                header = " · ".join(filter(None, (label.label, label.duration, label.words_text)))
+                # The label of a thought that is over says its duration.
+                duration = label.duration if label.status is ThinkingState.THINKING else ""
+                header = " · ".join(filter(None, (label.label, duration, label.words_text)))
                 yield _Part(thought_text(words, block), header)
         else:
             name = one_line(call_name(words, block), _HEADER_COLUMNS)
