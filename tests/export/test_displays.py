@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from thinkaloud import Turn, print_thinking, read
-from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind
+from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
 from thinkaloud.core.transcript import apply
 
 ATTACK = "<script>alert(1)</script></pre></details><img src=x onerror=alert(1)> \x1b[31m"
@@ -72,7 +72,11 @@ def test_rich_shows_the_turn_without_escape_sequences(turn: Turn) -> None:
 
 def test_header_of_a_thought_says_its_duration_once() -> None:
     turn = Turn()
-    times_ms = {BlockStarted(0, Kind.REASONING): 1_000, BlockGrew(0, "Look."): 1_000, BlockEnded(0): 5_200}
+    times_ms: dict[Event, int] = {
+        BlockStarted(0, Kind.REASONING): 1_000,
+        BlockGrew(0, "Look."): 1_000,
+        BlockEnded(0): 5_200,
+    }
     for seq, (event, at_ms) in enumerate(times_ms.items()):
         apply(turn, Entry(seq, event, at_ms))
     assert turn._repr_html_().count("4.2s") == 1
