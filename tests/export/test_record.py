@@ -11,8 +11,23 @@ from tests.export.sessions import RECORDS, session
 from tests.linear_time import assert_linear
 from tests.view.turns import STOP, answer_events, thought_events
 
-from thinkaloud.core.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, Refused, TurnStarted
+from thinkaloud.core.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    Kind,
+    Refused,
+    ReplyEnded,
+    Seal,
+    SealForm,
+    TurnEnded,
+    TurnStarted,
+)
 from thinkaloud.core.export import SessionRecord, read_json, write_json
+from thinkaloud.core.export.record import entry_without_seals
 
 STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP)
 
@@ -106,3 +121,14 @@ def test_json_takes_linear_time() -> None:
         return lambda: read_json(write_json(record))
 
     assert_linear(work, 10_000)
+
+
+def test_entry_without_seals_has_no_payload() -> None:
+    seal = Seal("anthropic_messages", SealForm.SIGNATURE, "c2VhbA==", "claude")
+    events: list[Event] = [BlockSealed(0, seal), ReplyEnded(message=seal), TurnEnded(message=seal)]
+    for event in events:
+        entry = entry_without_seals(Entry(3, event, 7))
+        assert b"c2VhbA" not in msgspec.json.encode(entry)
+        assert (entry.seq, entry.at_ms, type(entry.event)) == (3, 7, type(event))
+    plain = Entry(4, BlockGrew(0, "text"), 8)
+    assert entry_without_seals(plain) is plain
