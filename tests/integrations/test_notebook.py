@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -46,22 +47,28 @@ class Messages:
     def size(self) -> int:
         return sum(len(json.dumps(state)) for state in self.states)
 
-    def seqs(self) -> list[int]:
+    def entries(self) -> list[dict[str, Any]]:
         batches = {name: text for state in self.states for name, text in state.items() if "batch_" in name}
         del batches["batch_count"]
         assert list(batches) == [f"batch_{number}" for number in range(len(batches))]
-        return [json.loads(line)["seq"] for text in batches.values() for line in text.splitlines()]
+        return [json.loads(line) for text in batches.values() for line in text.splitlines()]
+
+    def text(self) -> str:
+        return "".join(entry["event"].get("text", "") for entry in self.entries())
 
 
 def thought(length: int, piece: str = "word ") -> list[Event]:
     return [*BEGIN, *(BlockGrew(0, piece) for _ in range(length)), *END]
 
 
-def test_each_entry_is_sent_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_sent_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     widget = ThinkingWidget()
     messages = Messages(widget, monkeypatch)
     turn = widget.follow(iter(thought(100)))
-    assert messages.seqs() == list(range(104))
+    seqs = [entry["seq"] for entry in messages.entries()]
+    assert seqs == sorted(set(seqs)), "text that waited is one entry, with the number of its last piece"
+    assert (seqs[:2], seqs[-2:]) == ([0, 1], [102, 103])
+    assert messages.text() == "word " * 100
     assert widget.turn is turn
     assert turn.reasoning == "word " * 100
 
@@ -81,19 +88,20 @@ def test_a_delta_costs_the_same_in_a_short_and_in_a_long_turn(monkeypatch: pytes
 def test_text_is_sent_while_the_stream_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     widget = ThinkingWidget()
     messages = Messages(widget, monkeypatch)
-    counts = []
+    sent = []
 
     def stream() -> Iterator[Event]:
         yield from BEGIN
         yield BlockGrew(0, "first")
         yield BlockGrew(0, "second")
-        while len(messages.seqs()) < 4:  # the test's own limit ends it
-            asyncio.run(asyncio.sleep(0.01))
-        counts.append(len(messages.seqs()))
+        end_s = time.monotonic() + PATIENCE_S
+        while messages.text() != "firstsecond" and time.monotonic() < end_s:
+            time.sleep(0.01)
+        sent.append(messages.text())
         yield from END
 
     widget.follow(stream())
-    assert counts == [4]
+    assert sent == ["firstsecond"]
 
 
 def test_a_page_that_comes_late_gets_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +110,8 @@ def test_a_page_that_comes_late_gets_all_batches(monkeypatch: pytest.MonkeyPatch
     widget.follow(iter(thought(10)))
     state = widget.get_state()
     texts = [state[f"batch_{number}"] for number in range(state["batch_count"])]
-    assert sum(len(text.splitlines()) for text in texts) == len(messages.seqs()) == 14
+    assert [json.loads(line) for text in texts for line in text.splitlines()] == messages.entries()
+    assert messages.text() == "word " * 10
     assert (state["policy"], state["attributes"]) == ({"preset": "koder"}, {"lang": "pt-BR"})
 
 
@@ -118,7 +127,7 @@ def test_an_interrupted_cell_ends_the_turn_on_the_page(monkeypatch: pytest.Monke
         widget.follow(stream())
     assert widget.turn.outcome
     assert widget.turn.outcome.ending is Ending.CANCELLED
-    assert messages.seqs() == [0, 1, 2, 3]
+    assert [entry["seq"] for entry in messages.entries()] == [0, 1, 2, 3]
 
 
 def test_an_asynchronous_stream_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_on_the_site_and_can_be_searched(site: Path) -> None:
     places = {place for place in docs.pages().values() if place.endswith(".md")}
     built = {path.relative_to(site).parent.as_posix() for path in site.rglob("index.html")}
-    assert {place.removesuffix(".md").replace("index", ".") for place in places} == built
+    addresses = {"." if place == "index.md" else place.removesuffix(".md") for place in places}
+    assert addresses == built
     found = {
         item["location"].partition("#")[0]
         for item in json.loads((site / "search.json").read_bytes())["items"]

@@ -55,8 +55,12 @@ class DelayedRequests:
         for route in self.routes:
             route.continue_()
         for route in self.routes:
-            if response := route.request.response():
-                response.finished()
+            self.finish(route)
+
+    def finish(self, route: Route) -> None:
+        """Wait until one that was let go is answered and the page has seen it."""
+        if response := route.request.response():
+            response.finished()
         self._page.evaluate("() => new Promise(done => requestAnimationFrame(done))")
 
 
@@ -662,7 +666,7 @@ def test_a_change_made_while_the_preferences_load_stays(visit: PageVisit, gatewa
         page.keyboard.press("Alt+t")
     page.wait_for_selector(".toast >> text=Thinking blocks: hidden")
     delayed.routes[0].fulfill(response=older)
-    page.wait_for_load_state("networkidle")
+    delayed.finish(delayed.routes[0])
     page.keyboard.press("Alt+t")
     page.wait_for_selector(".toast >> text=Thinking blocks: shown")
     gateway.call("/api/preferences", preferences_before, "PUT")
