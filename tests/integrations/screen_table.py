@@ -90,6 +90,22 @@ SCREENS = (
         ("{program}", "{port}"),
         tells_stories=True,
     ),
+    Screen(
+        "Chainlit",
+        "chainlit",
+        ("chainlit",),
+        "chainlit_app.py",
+        ("-m", "chainlit", "run", "{program}", "--port={port}", "--headless"),
+        tells_stories=True,
+    ),
+    Screen(
+        "NiceGUI",
+        "nicegui",
+        ("nicegui",),
+        "nicegui_app.py",
+        ("{program}", "{port}"),
+        tells_stories=True,
+    ),
 )
 
 
