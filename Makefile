@@ -70,7 +70,9 @@ test: .venv/.dev element page .chromium .terminal .postgres $(NODE_CLIENTS) ## l
 	fi; done; [ -z "$$failed" ]
 
 # pytest rewrites the asserts of a test file when it first imports it, and keeps the result: here once, not in each worker.
+# A failure of an earlier run whose test has another name by now would make the second run one of all tests.
 .compile-tests: .venv/.dev
+	@rm -f .pytest_cache/v/cache/lastfailed $(CORE_CACHE)/v/cache/lastfailed
 	@$(BIN)/pytest --collect-only --quiet -p no:xdist $(addprefix --ignore=,$(CORE)) > .collected-tests || { tail -n 50 .collected-tests >&2; exit 1; }
 
 test-all: export ALL_CASES = 1
