@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.integrations.environments import ROOT, environment_of
-from tests.integrations.framework_table import adapters, make_row, program_of, write_row
+from tests.integrations.framework_table import adapters, make_row, write_row
 from tests.integrations.measure_framework import ANSWER, ENVIRONMENT, FRAMEWORKS, LOOP
+from tests.integrations.screen_table import program_of
 
 from thinkaloud.simulators import run_simulator
 

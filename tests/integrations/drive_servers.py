@@ -21,8 +21,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 from tests.cli.environment import running_simulator
 from tests.integrations.environments import ROOT, environment_of
-from tests.integrations.framework_table import SERVERS_TABLE, program_of, write_row
-from tests.integrations.screen_table import PAGES
+from tests.integrations.framework_table import SERVERS_TABLE, write_row
+from tests.integrations.screen_table import PAGES, program_of
 from tests.integrations.test_servers import free_port, running
 from tests.patience import patient_context
 

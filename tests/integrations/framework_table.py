@@ -1,17 +1,15 @@
 """The table of frameworks in the docs: which modules it is about, its rows, and the programs of its pages."""
 
 import ast
-import fcntl
 import re
 from pathlib import Path
 from typing import Any
 
-from tests.integrations.screen_table import ADAPTERS, PAGES
+from tests.integrations.screen_table import ADAPTERS, PAGES, replace_row
 
 TABLE = PAGES / "frameworks.md"
 SERVERS_TABLE = PAGES / "servers.md"
 REQUEST_MODULE = "thinkaloud.integrations.request"
-_PROGRAM = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _ROW = re.compile(r"^\| \[[^]]+\]\((\w+)\.md\) \|.*\n", re.MULTILINE)
 _COLUMNS = ("without whole", "without streamed", "with whole", "with streamed")
 
@@ -38,13 +36,6 @@ def _imported_modules(node: ast.AST) -> list[str]:
     return []
 
 
-def program_of(name: str) -> str:
-    """Return the first program of a framework's page."""
-    match = _PROGRAM.search((PAGES / f"{name}.md").read_text("utf-8"))
-    assert match is not None, f"docs/integrations/{name}.md has no program"
-    return match[1]
-
-
 def rows(table: Path = TABLE) -> dict[str, str]:
     """Return the rows of a table by the name of their framework."""
     return {match[1]: match[0] for match in _ROW.finditer(table.read_text("utf-8"))}
@@ -64,14 +55,4 @@ def make_row(name: str, measured: dict[str, Any], date: str) -> str:
 
 def write_row(name: str, row: str, table: Path = TABLE) -> None:
     """Replace the row of a framework, or add it below the others."""
-    with table.open("r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # several frameworks may be measured at the same time
-        text, old = file.read(), rows(table).get(name)
-        if old is None:
-            end = text.index("<!-- end -->")
-            text = text[:end] + row + text[end:]
-        else:
-            text = text.replace(old, row)
-        file.seek(0)
-        file.truncate()
-        file.write(text)
+    replace_row(table, rows(table).get(name), row)

@@ -4,7 +4,9 @@ A screen is another program's page: a notebook, or an app of a library. Its prog
 the stream of `screen_stream.py` and shows it. `drive_screens.py` runs it and writes the row.
 """
 
+import fcntl
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.integrations.environments import ROOT
@@ -142,11 +144,19 @@ def make_row(screen: Screen, versions: dict[str, str], date: str, measured: dict
 
 def write_row(name: str, row: str) -> None:
     """Replace the row of a screen, or add it below the others."""
-    text = TABLE.read_text("utf-8")
-    old = rows().get(name)
-    if old is None:
-        end = text.index("<!-- end -->")
-        text = text[:end] + row + text[end:]
-    else:
-        text = text.replace(old, row)
-    TABLE.write_text(text, "utf-8")
+    replace_row(TABLE, rows().get(name), row)
+
+
+def replace_row(table: Path, old: str | None, row: str) -> None:
+    """Replace a row of a table, or add it below the others."""
+    with table.open("r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # several may be measured at the same time
+        text = file.read()
+        if old is None:
+            end = text.index("<!-- end -->")
+            text = text[:end] + row + text[end:]
+        else:
+            text = text.replace(old, row)
+        file.seek(0)
+        file.truncate()
+        file.write(text)

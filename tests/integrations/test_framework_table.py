@@ -10,12 +10,11 @@ from tests.integrations.framework_table import (
     SERVERS_TABLE,
     adapters,
     make_row,
-    program_of,
     rows,
 )
 from tests.integrations.measure_framework import FRAMEWORKS, PROVIDERS
 from tests.integrations.reasoning_cases import CASES
-from tests.integrations.screen_table import SERVED_MODULES
+from tests.integrations.screen_table import SERVED_MODULES, program_of
 
 MAX_PROGRAM_LINES = 15
 
